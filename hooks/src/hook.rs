@@ -1,0 +1,135 @@
+//! The hook itself: stdin to the daemon, its reply to stdout.
+//!
+//! It fails open and fast: whatever goes wrong, Claude Code gets an empty stdout and exit code 0, which means "no
+//! decision" and leads to its own dialog. Never an invented or empty answer. Once the question is parked, a lost connection is
+//! not a failure: the daemon is started again and asked with the same body, and knows the question by its key.
+
+use std::env;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::{self, ExchangeError, Request};
+use crate::paths::Paths;
+use crate::start::{self, StartError};
+
+/// From start to giving up, when the daemon can be neither reached nor started.
+const FAIL_OPEN: Duration = Duration::from_millis(1800);
+/// A connection that lasted this long was a wait, not a refusal.
+const PARKED: Duration = Duration::from_millis(250);
+/// How long a wait that lost its daemon tries to get one back.
+const RESUME: Duration = Duration::from_secs(30);
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What the daemon is told of the environment, and under which name: never the environment as a whole.
+const HEADERS: &[(&str, &str)] = &[
+    ("x-answerback-attended", "CLAUDE_CODE_SESSION_ATTENDED"),
+    ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
+    ("x-answerback-agent", "AI_AGENT"),
+    ("x-answerback-agent-pid", "CLAUDE_PID"),
+];
+
+#[derive(Debug)]
+enum Failure {
+    Stdin(io::Error),
+    TooLong,
+    NoHome,
+    Start(StartError),
+    Exchange(ExchangeError),
+    Status(u16),
+    NotJson,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdin(error) => write!(f, "cannot read the hook's input: {error}"),
+            Self::TooLong => write!(f, "the hook's input is over {} bytes", client::MAX_BODY),
+            Self::NoHome => write!(f, "there is no home directory: set HOME"),
+            Self::Start(error) => write!(f, "{error}"),
+            Self::Exchange(error) => write!(f, "{error}"),
+            Self::Status(status) => write!(f, "the daemon refused the hook's input with status {status}"),
+            Self::NotJson => write!(f, "the daemon's reply is not a JSON object"),
+        }
+    }
+}
+
+/// Runs the hook. Always a success for Claude Code: a failure is one line on stderr.
+pub fn main() -> ExitCode {
+    match run() {
+        // Nobody reads any more when this fails: there is nobody left to tell.
+        Ok(reply) => drop(io::stdout().write_all(&reply)),
+        Err(failure) => drop(writeln!(io::stderr(), "answerback-hook: {failure}")),
+    }
+    ExitCode::SUCCESS
+}
+
+fn run() -> Result<Vec<u8>, Failure> {
+    let body = read_input(&mut io::stdin().lock())?;
+    if body.is_empty() {
+        return Ok(Vec::new());
+    }
+    let environment: Vec<(&str, String)> =
+        HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
+    let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
+    let request = Request::json("POST", "/v1/hooks/claude-code", headers, &body);
+    let paths = Paths::from_env().ok_or(Failure::NoHome)?;
+    deliver(&paths, &request)
+}
+
+fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let limit = client::MAX_BODY as u64 + 1;
+    stdin.take(limit).read_to_end(&mut body).map_err(Failure::Stdin)?;
+    if body.len() > client::MAX_BODY {
+        // The writer must not meet a closed pipe.
+        io::copy(stdin, &mut io::sink()).map_err(Failure::Stdin)?;
+        return Err(Failure::TooLong);
+    }
+    Ok(body)
+}
+
+fn deliver(paths: &Paths, request: &Request) -> Result<Vec<u8>, Failure> {
+    let mut deadline = Instant::now() + FAIL_OPEN;
+    let mut pause = FIRST_PAUSE;
+    let mut parked = false;
+    loop {
+        let failure = match start::connect_or_start(paths, deadline) {
+            Ok(mut stream) => {
+                let connected = Instant::now();
+                match client::exchange(&mut stream, request) {
+                    Ok(response) if response.status == 200 => return checked(response.body),
+                    Ok(response) => return Err(Failure::Status(response.status)),
+                    Err(error @ ExchangeError::Garbage(_)) => return Err(Failure::Exchange(error)),
+                    Err(lost) => {
+                        if connected.elapsed() >= PARKED {
+                            parked = true;
+                            deadline = Instant::now() + RESUME;
+                            pause = FIRST_PAUSE;
+                        }
+                        Failure::Exchange(lost)
+                    }
+                }
+            }
+            // A program that is being replaced cannot be run for a moment; a parked question outlasts that.
+            Err(error) if parked => Failure::Start(error),
+            Err(error) => return Err(Failure::Start(error)),
+        };
+        if Instant::now() + pause >= deadline {
+            return Err(failure);
+        }
+        thread::sleep(pause);
+        pause = LONGEST_PAUSE.min(pause * 2);
+    }
+}
+
+/// Claude Code reads stdout as one JSON object: nothing else may get there.
+fn checked(reply: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    match (reply.first(), reply.last()) {
+        (None, None) | (Some(b'{'), Some(b'}')) => Ok(reply),
+        _ => Err(Failure::NotJson),
+    }
+}

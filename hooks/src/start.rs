@@ -1,0 +1,199 @@
+//! Reaching the daemon, and starting it when there is none.
+//!
+//! Fifty hooks may find no daemon at the same moment. Whoever gets the start lock looks once more, starts one daemon and
+//! waits until it says `ready`; the rest find it running when the lock is theirs.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::paths::Paths;
+
+const RETRY: Duration = Duration::from_millis(5);
+
+/// The first word a started daemon writes: it can be reached now.
+pub const READY: &str = "ready";
+
+/// What a daemon started by a hook may know of the hook's environment: enough to find its files and to notify the user.
+/// Everything else stays behind, secrets of the asking session above all.
+const DAEMON_ENVIRONMENT: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// Why the daemon cannot be reached.
+#[derive(Debug)]
+pub enum StartError {
+    /// The socket is there but cannot be used.
+    Connect(PathBuf, io::Error),
+    /// The state directory or its lock cannot be made.
+    State(PathBuf, io::Error),
+    /// The daemon's program cannot be run.
+    Spawn(PathBuf, io::Error),
+    /// The daemon ran and said why it could not start.
+    Refused(String),
+    /// Nobody answered in time.
+    Timeout,
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(path, error) => write!(f, "cannot connect to {}: {error}", path.display()),
+            Self::State(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Spawn(path, error) => write!(f, "cannot start {}: {error}", path.display()),
+            Self::Refused(reason) => write!(f, "the daemon did not start: {reason}"),
+            Self::Timeout => write!(f, "the daemon did not answer in time"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A connection to the daemon of this instance, which is started if need be.
+pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
+    if let Some(stream) = connect(paths, deadline)? {
+        return Ok(stream);
+    }
+    let _start_lock = lock(paths, deadline)?;
+    if let Some(stream) = connect(paths, deadline)? {
+        return Ok(stream);
+    }
+    start(deadline)?;
+    loop {
+        if let Some(stream) = connect(paths, deadline)? {
+            return Ok(stream);
+        }
+        // The program we started found another one that holds the instance but does not listen yet.
+        pause(deadline)?;
+    }
+}
+
+/// `None` when nobody listens. A full backlog is somebody: it is tried again until the deadline.
+fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, StartError> {
+    let socket = paths.socket();
+    loop {
+        match UnixStream::connect(&socket) {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => return Ok(None),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => pause(deadline)?,
+                _ => return Err(StartError::Connect(socket, error)),
+            },
+        }
+    }
+}
+
+fn pause(deadline: Instant) -> Result<(), StartError> {
+    if Instant::now() + RETRY >= deadline {
+        return Err(StartError::Timeout);
+    }
+    thread::sleep(RETRY);
+    Ok(())
+}
+
+/// The state directory, made for its owner alone if it is not there.
+pub fn create_state_dir(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+fn lock(paths: &Paths, deadline: Instant) -> Result<File, StartError> {
+    let path = paths.start_lock();
+    let failed = |error| StartError::State(path.clone(), error);
+    create_state_dir(paths.state_dir()).map_err(failed)?;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => pause(deadline)?,
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Starts the daemon that lies beside this program and waits until it is ready.
+fn start(deadline: Instant) -> Result<(), StartError> {
+    let program = daemon_program();
+    let spawn_failed = |error| StartError::Spawn(program.clone(), error);
+    // A socket pair rather than a pipe: it has a read timeout.
+    let (ours, theirs) = UnixStream::pair().map_err(spawn_failed)?;
+    let mut command = Command::new(&program);
+    command
+        .args(["daemon", "--background"])
+        .current_dir("/")
+        .env_clear()
+        .envs(DAEMON_ENVIRONMENT.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value))))
+        .stdin(Stdio::null())
+        .stdout(OwnedFd::from(theirs))
+        .stderr(Stdio::null());
+    detach(&mut command);
+    let mut child = command.spawn().map_err(spawn_failed)?;
+    // Our copy of the child's end must go, or a daemon that dies is not seen as the end of the stream.
+    drop(command);
+    // This is the first of the two processes, which is gone already: see `detach`.
+    child.wait().map_err(spawn_failed)?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    ours.set_read_timeout(Some(left.max(Duration::from_millis(1)))).map_err(spawn_failed)?;
+    let mut said = String::new();
+    match BufReader::new(ours).read_line(&mut said) {
+        Ok(_) if said.trim_end() == READY => Ok(()),
+        Ok(0) => Err(StartError::Refused("it ended without a word".into())),
+        Ok(_) => Err(StartError::Refused(said.trim_end().to_owned())),
+        Err(_) => Err(StartError::Timeout),
+    }
+}
+
+fn daemon_program() -> PathBuf {
+    let beside = std::env::current_exe().ok().and_then(|hook| hook.parent().map(|dir| dir.join("answerback")));
+    beside.unwrap_or_else(|| PathBuf::from("answerback"))
+}
+
+/// Makes the daemon nobody's child in a session of its own: whoever ends the hook and its descendants, or the terminal's
+/// process group, must not end it, and what Claude Code left open must not be held open by it.
+#[allow(unsafe_code)]
+fn detach(command: &mut Command) {
+    // SAFETY: runs between fork and exec of a single-threaded program and calls only async-signal-safe functions.
+    unsafe {
+        command.pre_exec(|| {
+            if libc::setsid() == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            match libc::fork() {
+                -1 => return Err(io::Error::last_os_error()),
+                0 => {}
+                _ => libc::_exit(0),
+            }
+            #[cfg(target_os = "linux")]
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,198 @@
+//! What a person said, checked against what was asked.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{MAX_TEXT, Question, Questions};
+
+/// A complete answer: one text for each question (or, where the caller said so, for some), in the order of the questions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Question text to answer. Several choices are joined as Claude Code joins them.
+    pub answers: IndexMap<String, String>,
+    /// Question text to a person's note beside the answer.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub notes: IndexMap<String, String>,
+}
+
+/// An answer as it was sent, before anything is known about it.
+#[derive(Debug, Clone, Default, Deserialize, utoipa::ToSchema)]
+pub struct AnswerDraft {
+    /// Question text to a label, a free text, or an array of labels for a multi-select question.
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    pub answers: IndexMap<String, Value>,
+    /// Question text to a note that goes along with its answer.
+    #[serde(default)]
+    #[schema(value_type = std::collections::HashMap<String, String>)]
+    pub notes: IndexMap<String, String>,
+    /// Whether questions may be left unanswered.
+    #[serde(default)]
+    pub partial: bool,
+}
+
+/// Why an answer is refused: everything that is wrong with it, not just the first thing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the answer does not fit the questions")]
+pub struct AnswerError {
+    /// One entry for each thing that is wrong.
+    pub faults: Vec<QuestionFault>,
+}
+
+/// One thing wrong with an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct QuestionFault {
+    /// The question it is about, as it was sent.
+    pub question: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl Answer {
+    /// Checks a draft against the questions.
+    pub fn new(questions: &Questions, draft: &AnswerDraft) -> Result<Self, AnswerError> {
+        let mut faults = Vec::new();
+        let mut fault = |question: &str, problem: &str| {
+            faults.push(QuestionFault { question: question.to_owned(), problem: problem.to_owned() });
+        };
+        for text in draft.answers.keys().chain(draft.notes.keys()) {
+            if questions.get(text).is_none() {
+                fault(text, "this question was not asked");
+            }
+        }
+        let mut answer = Self { answers: IndexMap::new(), notes: IndexMap::new() };
+        for question in questions {
+            match draft.answers.get(&question.question).map(|value| chosen(question, value)) {
+                Some(Ok(text)) => drop(answer.answers.insert(question.question.clone(), text)),
+                Some(Err(problem)) => fault(&question.question, problem),
+                None if draft.partial => {}
+                None => fault(&question.question, "this question is not answered"),
+            }
+            match draft.notes.get(&question.question) {
+                Some(note) if note.len() > MAX_TEXT => fault(&question.question, "the note is over 16 KiB"),
+                Some(note) if !note.trim().is_empty() => {
+                    answer.notes.insert(question.question.clone(), note.clone());
+                }
+                _ => {}
+            }
+        }
+        if faults.is_empty() && answer.answers.is_empty() {
+            faults.push(QuestionFault { question: String::new(), problem: "no question is answered".into() });
+        }
+        if faults.is_empty() { Ok(answer) } else { Err(AnswerError { faults }) }
+    }
+}
+
+fn chosen(question: &Question, value: &Value) -> Result<String, &'static str> {
+    const SHAPE: &str = "an answer is a text, or an array of texts where more than one may be chosen";
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(choices) => {
+            let choices: Option<Vec<&str>> = choices.iter().map(Value::as_str).collect();
+            let choices = choices.ok_or(SHAPE)?;
+            if choices.len() > 1 && !question.multi_select {
+                return Err("only one answer may be chosen");
+            }
+            if choices.iter().any(|choice| choice.trim().is_empty()) {
+                return Err("the answer is empty");
+            }
+            choices.join(", ")
+        }
+        _ => return Err(SHAPE),
+    };
+    if text.trim().is_empty() {
+        return Err("the answer is empty");
+    }
+    if text.len() > MAX_TEXT {
+        return Err("the answer is over 16 KiB");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn questions() -> Questions {
+        serde_json::from_value(json!([
+            {"question": "One?", "options": [{"label": "A"}, {"label": "B"}]},
+            {"question": "Many?", "options": [{"label": "X"}, {"label": "Y"}], "multiSelect": true},
+        ]))
+        .unwrap()
+    }
+
+    fn answer(draft: Value) -> Result<Answer, Vec<(String, String)>> {
+        let draft: AnswerDraft = serde_json::from_value(draft).unwrap();
+        Answer::new(&questions(), &draft)
+            .map_err(|error| error.faults.into_iter().map(|fault| (fault.question, fault.problem)).collect())
+    }
+
+    #[test]
+    fn labels_free_text_arrays_and_notes() {
+        let answer = answer(json!({
+            "answers": {"Many?": ["X", "Y"], "One?": "neither of them"},
+            "notes": {"One?": "because", "Many?": "  "},
+        }))
+        .unwrap();
+        let answers: Vec<_> = answer.answers.iter().map(|(q, a)| (q.as_str(), a.as_str())).collect();
+        assert_eq!(answers, [("One?", "neither of them"), ("Many?", "X, Y")]);
+        assert_eq!(answer.notes.len(), 1);
+        assert_eq!(answer.notes["One?"], "because");
+    }
+
+    #[test]
+    fn everything_wrong_is_named() {
+        let faults = answer(json!({"answers": {"One?": 3, "Else?": "x"}, "notes": {"Which?": "n"}})).unwrap_err();
+        let about: Vec<_> = faults.iter().map(|(question, _)| question.as_str()).collect();
+        assert_eq!(about, ["Else?", "Which?", "One?", "Many?"]);
+    }
+
+    #[test]
+    fn refused_values() {
+        let long = "x".repeat(MAX_TEXT + 1);
+        for (one, problem) in [
+            (json!(""), "empty"),
+            (json!(" \n"), "empty"),
+            (json!([]), "empty"),
+            (json!(["A", ""]), "only one"),
+            (json!([""]), "empty"),
+            (json!(["A", "B"]), "only one"),
+            (json!([1]), "array of texts"),
+            (json!(null), "array of texts"),
+            (json!({"a": 1}), "array of texts"),
+            (json!(long), "16 KiB"),
+        ] {
+            let faults = answer(json!({"answers": {"One?": one, "Many?": "X"}})).unwrap_err();
+            assert_eq!(faults.len(), 1, "{one}");
+            assert!(faults[0].1.contains(problem), "{one}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn some_questions_are_left_out_only_on_purpose() {
+        assert!(answer(json!({"answers": {"One?": "A"}})).is_err());
+        assert_eq!(answer(json!({"answers": {"One?": "A"}, "partial": true})).unwrap().answers.len(), 1);
+        assert!(answer(json!({"answers": {}, "partial": true})).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_an_accepted_answer_is_whole(one in ".{0,40}", many in prop::collection::vec(".{0,20}", 0..4)) {
+            let draft = AnswerDraft {
+                answers: [("One?".to_owned(), json!(one)), ("Many?".to_owned(), json!(many))].into_iter().collect(),
+                ..AnswerDraft::default()
+            };
+            let blank = |text: &str| text.trim().is_empty();
+            let expected = !blank(&one) && !many.is_empty() && !many.iter().any(|text| blank(text));
+            let answer = Answer::new(&questions(), &draft);
+            prop_assert_eq!(answer.is_ok(), expected);
+            if let Ok(answer) = answer {
+                prop_assert_eq!(&answer.answers["One?"], &one);
+                prop_assert_eq!(&answer.answers["Many?"], &many.join(", "));
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The domain: one question to a person, from opening to its single outcome. Pure: no I/O, no clock, no runtime.
+//!
+//! `serde` appears here only where a type has one shape everywhere: on the wire, in the store and in Claude Code's own
+//! JSON. Everything is validated when it is made, so a value that exists is a valid one.
+
+mod answer;
+mod key;
+mod outcome;
+mod questions;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use answer::{Answer, AnswerDraft, AnswerError, QuestionFault};
+pub use key::{AskKey, KeyError};
+pub use outcome::{Channel, Outcome, Settlement, Source, Verdict};
+pub use questions::{Question, QuestionOption, Questions, QuestionsError};
+
+/// The longest text of a person or of a question, in bytes.
+pub const MAX_TEXT: usize = 16 * 1024;
+
+/// One life of an ask. The same key asked again after a withdrawal is another life with another id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AskId(pub i64);
+
+/// Who opened an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A hook of Claude Code, which waits on it: an ask without waits is withdrawn.
+    ClaudeCode,
+    /// Any program, over the API. It need not stay connected.
+    Program,
+}
+
+/// What happens to the asker when the deadline passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnTimeout {
+    /// No decision: the agent's own dialog.
+    #[default]
+    Native,
+    /// The agent is told that nobody answered.
+    Deny,
+    /// The agent stops; the ask stays open and its answer is kept for the resumed run.
+    Defer,
+}
+
+/// What is needed to open an ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAsk {
+    /// Its name.
+    pub key: AskKey,
+    /// Who asks.
+    pub origin: Origin,
+    /// The directory the asker works in.
+    pub project: Option<String>,
+    /// What is asked.
+    pub questions: Questions,
+    /// What the origin needs to make its reply, in a form only the origin reads.
+    pub detail: String,
+    /// When it is too late.
+    pub expires_at: Option<Timestamp>,
+    /// And what then.
+    pub on_timeout: OnTimeout,
+}
+
+/// One call that wants a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// This life.
+    pub id: AskId,
+    /// Its name.
+    pub key: AskKey,
+    /// Who asks.
+    pub origin: Origin,
+    /// The directory the asker works in.
+    pub project: Option<String>,
+    /// What is asked.
+    pub questions: Questions,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it is too late.
+    pub expires_at: Option<Timestamp>,
+    /// And what then.
+    pub on_timeout: OnTimeout,
+    /// Nobody waits, and nobody has to: the answer is kept.
+    pub deferred: bool,
+    /// How it ended; `None` while it is open.
+    pub settlement: Option<Settlement>,
+}
+
+impl Ask {
+    /// Whether it still wants an answer.
+    pub fn is_open(&self) -> bool {
+        self.settlement.is_none()
+    }
+}

@@ -1,0 +1,121 @@
+//! How an ask ends, once.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Answer;
+
+/// How an ask ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// A person answered.
+    Answered(Answer),
+    /// A person refused to answer.
+    Dismissed {
+        /// Why, if they said.
+        reason: Option<String>,
+    },
+    /// A person wants to answer at the terminal.
+    Released,
+    /// The deadline passed.
+    Expired,
+    /// The asker is gone.
+    Withdrawn,
+}
+
+/// The way an answer came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// A program of the same user on the unix socket.
+    Socket,
+    /// A program with the token of `daemon.json`.
+    Token,
+    /// A page that was signed in with a launch code.
+    Page,
+}
+
+/// Who settled an ask, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Source {
+    /// The way it came in.
+    pub channel: Channel,
+    /// What the client calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// An outcome with its time and its author.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Who ended it; nobody, where it expired or was withdrawn.
+    pub by: Option<Source>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What becomes of an attempt to settle an ask that is settled already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same was said before: nothing to do, and nothing wrong.
+    Repeated,
+    /// Somebody answered first, and differently.
+    Conflict,
+    /// It ended without an answer.
+    Gone,
+}
+
+impl Outcome {
+    /// Its name.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Answered(_) => "answered",
+            Self::Dismissed { .. } => "dismissed",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// Judges a later attempt against this outcome, which stands whatever the verdict.
+    pub fn judge(&self, attempt: &Self) -> Verdict {
+        match self {
+            _ if self == attempt => Verdict::Repeated,
+            Self::Answered(_) => Verdict::Conflict,
+            _ => Verdict::Gone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(text: &str) -> Outcome {
+        Outcome::Answered(Answer {
+            answers: [("Q?".to_owned(), text.to_owned())].into_iter().collect(),
+            notes: Default::default(),
+        })
+    }
+
+    #[test]
+    fn the_first_outcome_stands() {
+        let dismissed = |reason: &str| Outcome::Dismissed { reason: Some(reason.into()) };
+        for (first, second, verdict) in [
+            (answered("a"), answered("a"), Verdict::Repeated),
+            (answered("a"), answered("b"), Verdict::Conflict),
+            (answered("a"), Outcome::Released, Verdict::Conflict),
+            (dismissed("no"), dismissed("no"), Verdict::Repeated),
+            (dismissed("no"), dismissed("never"), Verdict::Gone),
+            (dismissed("no"), answered("a"), Verdict::Gone),
+            (Outcome::Released, Outcome::Released, Verdict::Repeated),
+            (Outcome::Expired, answered("a"), Verdict::Gone),
+            (Outcome::Withdrawn, answered("a"), Verdict::Gone),
+        ] {
+            assert_eq!(first.judge(&second), verdict, "{first:?} then {second:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What a hook sends.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ask::{AskKey, NewAsk, OnTimeout, Origin};
+
+use super::tool_input;
+
+/// The tools that ask a person.
+const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
+
+/// What the hook program tells about the client, beside the client's own JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// `1`: a person is at the terminal; `0`: nobody is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attended: Option<String>,
+    /// How Claude Code was started: `cli`, `sdk-cli`, `sdk-ts`, `sdk-py`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entrypoint: Option<String>,
+    /// Program and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_pid: Option<String>,
+}
+
+/// How long to wait, and what then.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Policy {
+    /// `None`: as long as it takes.
+    pub timeout: Option<SignedDuration>,
+    /// What happens when the time is up.
+    pub on_timeout: OnTimeout,
+}
+
+/// What a hook's call comes to.
+#[derive(Debug)]
+pub enum HookEvent {
+    /// A person is asked.
+    Ask(Box<NewAsk>),
+    /// Nothing for us.
+    Other,
+    /// A question that cannot be taken over, and why. Claude Code asks it itself.
+    Unusable(String),
+}
+
+/// The body is not a hook's JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("the hook's input is not understood: {0}")]
+pub struct ReadError(#[from] serde_json::Error);
+
+/// What is read of a hook's input. The rest is unknown today and kept as it is.
+#[derive(Deserialize)]
+struct HookInput {
+    hook_event_name: String,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    tool_use_id: String,
+    #[serde(default)]
+    tool_name: String,
+    cwd: Option<String>,
+}
+
+/// What is kept of a call until it is answered.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Detail {
+    client: Client,
+    hook: Value,
+}
+
+impl Detail {
+    pub(super) fn tool_input(&self) -> Option<&Value> {
+        self.hook.get("tool_input")
+    }
+}
+
+/// Reads a hook's call.
+pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Result<HookEvent, ReadError> {
+    let hook: Value = serde_json::from_slice(body)?;
+    let input = HookInput::deserialize(&hook)?;
+    if input.hook_event_name != "PreToolUse" || !ASKING_TOOLS.contains(&input.tool_name.as_str()) {
+        return Ok(HookEvent::Other);
+    }
+    let key = match AskKey::new(&input.session_id, &input.tool_use_id) {
+        Ok(key) => key,
+        Err(error) => return Ok(HookEvent::Unusable(error.to_string())),
+    };
+    let questions = match tool_input::questions(hook.get("tool_input").unwrap_or(&Value::Null)) {
+        Ok(questions) => questions,
+        Err(error) => return Ok(HookEvent::Unusable(error.to_string())),
+    };
+    let attended = client.attended.as_deref() == Some("1");
+    let on_timeout = match policy.on_timeout {
+        // Stopping the process is for runs nobody looks at; a person gets the dialog.
+        OnTimeout::Defer if attended => OnTimeout::Native,
+        on_timeout => on_timeout,
+    };
+    let detail = serde_json::to_string(&Detail { client, hook })?;
+    Ok(HookEvent::Ask(Box::new(NewAsk {
+        key,
+        origin: Origin::ClaudeCode,
+        project: input.cwd,
+        questions,
+        detail,
+        expires_at: policy.timeout.and_then(|timeout| now.checked_add(timeout).ok()),
+        on_timeout,
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read_json(value: &Value) -> Result<HookEvent, ReadError> {
+        read(value.to_string().as_bytes(), Client::default(), Policy::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    fn call() -> Value {
+        json!({
+            "hook_event_name": "PreToolUse", "session_id": "s-1", "tool_use_id": "toolu_01", "cwd": "/p",
+            "tool_name": "AskUserQuestion", "permission_mode": "default", "from_the_future": {"a": [1]},
+            "tool_input": {"questions": [{"question": "Q?", "header": "H", "options": [{"label": "A"}], "multiSelect": false}]},
+        })
+    }
+
+    #[test]
+    fn a_question_becomes_an_ask_and_unknown_fields_are_kept() {
+        let Ok(HookEvent::Ask(ask)) = read_json(&call()) else { panic!("not an ask") };
+        assert_eq!(ask.key.as_str(), "s-1__toolu_01");
+        assert_eq!(ask.project.as_deref(), Some("/p"));
+        assert_eq!(ask.expires_at, None);
+        let detail: Detail = serde_json::from_str(&ask.detail).unwrap();
+        assert_eq!(detail.hook, call());
+    }
+
+    #[test]
+    fn the_follow_up_tool_asks_too() {
+        let mut call = call();
+        call["tool_name"] = json!("AskFollowupQuestion");
+        call["tool_input"] = json!({"question": "Q?", "options": ["A", "B"]});
+        assert!(matches!(read_json(&call), Ok(HookEvent::Ask(_))));
+    }
+
+    #[test]
+    fn other_events_and_tools_are_nothing_for_us() {
+        for (field, value) in [("hook_event_name", "Stop"), ("hook_event_name", "PostToolUse"), ("tool_name", "Bash")] {
+            let mut call = call();
+            call[field] = json!(value);
+            assert!(matches!(read_json(&call), Ok(HookEvent::Other)), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_taken_over_says_why() {
+        for (field, value) in [
+            ("session_id", json!("a b")),
+            ("tool_use_id", json!("")),
+            ("tool_input", json!({})),
+            ("tool_input", json!({"questions": []})),
+            ("tool_input", json!({"questions": "not json"})),
+        ] {
+            let mut call = call();
+            call[field] = value.clone();
+            assert!(matches!(read_json(&call), Ok(HookEvent::Unusable(_))), "{field}: {value}");
+        }
+    }
+
+    #[test]
+    fn the_deadline_and_what_then() {
+        let policy = Policy { timeout: Some(SignedDuration::from_secs(60)), on_timeout: OnTimeout::Defer };
+        for (attended, on_timeout) in [("1", OnTimeout::Native), ("0", OnTimeout::Defer)] {
+            let client = Client { attended: Some(attended.into()), ..Client::default() };
+            let event = read(call().to_string().as_bytes(), client, policy, Timestamp::UNIX_EPOCH);
+            let Ok(HookEvent::Ask(ask)) = event else { panic!("not an ask") };
+            assert_eq!(ask.expires_at.map(Timestamp::as_second), Some(60));
+            assert_eq!(ask.on_timeout, on_timeout);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_strange(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            drop(read(&body, Client::default(), Policy::default(), Timestamp::UNIX_EPOCH));
+        }
+
+        #[test]
+        fn no_tool_input_is_too_strange(text in r#"[{}\[\]":,a-z0-9\\ ]{0,80}"#) {
+            let mut call = call();
+            call["tool_input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({"questions": text}));
+            prop_assert!(read_json(&call).is_ok());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Claude Code's hooks: their JSON in, asks out; outcomes in, their replies out. Pure, and the only place that knows what
+//! Claude Code sends and what it makes of a reply.
+//!
+//! What was measured with the real client, and everything here rests on:
+//! - `PreToolUse` is the only event that names the tool call before it is answered.
+//! - A reply without `questions` in `updatedInput` is rejected, so the whole original input goes back.
+//! - Questions missing from `answers` are left out silently, so an answer is complete unless its author said otherwise.
+//! - An empty reply means "no decision": the native dialog, or the host's own permission request.
+//! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
+
+mod input;
+mod reply;
+mod tool_input;
+
+pub use input::{Client, HookEvent, Policy, ReadError, read};
+pub use reply::{deferred, settled};

@@ -1,0 +1,216 @@
+//! What a hook is told.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::ask::{Answer, Ask, Channel, OnTimeout, Outcome, Questions, Settlement};
+
+use super::input::Detail;
+use super::tool_input;
+
+/// The reply to a `PreToolUse` hook whose ask is settled; `None` means no decision, an empty stdout.
+///
+/// `detail` is what [`super::read`] made of the call.
+pub fn settled(ask: &Ask, detail: &str) -> Result<Option<Value>, serde_json::Error> {
+    let Some(settlement) = &ask.settlement else { return Ok(None) };
+    Ok(match &settlement.outcome {
+        Outcome::Answered(answer) => {
+            let detail: Detail = serde_json::from_str(detail)?;
+            let input = detail.tool_input().and_then(|input| tool_input::normalise(input).ok()).unwrap_or_default();
+            Some(allow(input, &ask.questions, answer, settlement))
+        }
+        Outcome::Dismissed { reason: Some(reason) } => {
+            Some(deny(&format!("The user dismissed the question instead of answering it, and said: {reason}")))
+        }
+        Outcome::Dismissed { reason: None } => {
+            Some(deny("The user dismissed the question without answering it. Do not assume an answer."))
+        }
+        Outcome::Expired if ask.on_timeout == OnTimeout::Deny => {
+            Some(deny("Nobody answered the question in time. Do not assume an answer."))
+        }
+        Outcome::Expired | Outcome::Released | Outcome::Withdrawn => None,
+    })
+}
+
+/// The reply that ends a one-shot run; the resumed run asks again under the same key.
+pub fn deferred() -> Value {
+    decision("defer", Map::new())
+}
+
+fn allow(mut input: Map<String, Value>, questions: &Questions, answer: &Answer, settlement: &Settlement) -> Value {
+    input.insert("answers".into(), json!(answer.answers));
+    let annotations = annotations(questions, answer);
+    if !annotations.is_empty() {
+        input.insert("annotations".into(), Value::Object(annotations));
+    }
+    let mut fields = Map::new();
+    fields.insert("updatedInput".into(), Value::Object(input));
+    fields.insert("additionalContext".into(), json!(context(questions, answer, settlement)));
+    decision("allow", fields)
+}
+
+fn deny(reason: &str) -> Value {
+    let mut fields = Map::new();
+    fields.insert("permissionDecisionReason".into(), json!(reason));
+    decision("deny", fields)
+}
+
+fn decision(decision: &str, fields: Map<String, Value>) -> Value {
+    let mut output = Map::new();
+    output.insert("hookEventName".into(), json!("PreToolUse"));
+    output.insert("permissionDecision".into(), json!(decision));
+    output.extend(fields);
+    json!({"hookSpecificOutput": output})
+}
+
+/// The person's notes, and the preview of the option that was chosen.
+fn annotations(questions: &Questions, answer: &Answer) -> Map<String, Value> {
+    let mut annotations = Map::new();
+    for question in questions {
+        let mut annotation = Map::new();
+        let chosen = answer.answers.get(&question.question);
+        let option = question.options.iter().find(|option| Some(&option.label) == chosen);
+        if let Some(preview) = option.and_then(|option| option.preview.as_ref()) {
+            annotation.insert("preview".into(), json!(preview));
+        }
+        if let Some(note) = answer.notes.get(&question.question) {
+            annotation.insert("notes".into(), json!(note));
+        }
+        if !annotation.is_empty() {
+            annotations.insert(question.question.clone(), Value::Object(annotation));
+        }
+    }
+    annotations
+}
+
+/// The real answers in plain words, each text quoted as JSON so that no answer can pass for something else.
+fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> String {
+    let by = settlement.by.as_ref();
+    let channel = match by.map(|by| by.channel) {
+        Some(Channel::Page) => "on the Answerback page",
+        Some(Channel::Token) => "through the Answerback HTTP endpoint",
+        Some(Channel::Socket) => "with an Answerback command on this machine",
+        None => "through Answerback",
+    };
+    let mut text = format!("The user answered {channel}");
+    if let Some(agent) = by.and_then(|by| by.agent.as_deref()) {
+        // Writing to a string does not fail, here and below.
+        let _ = write!(text, " (client {})", json!(agent));
+    }
+    text.push_str(". These are the user's own answers:");
+    for question in questions {
+        let _ = write!(text, "\n- Question: {}", json!(question.question));
+        match answer.answers.get(&question.question) {
+            Some(answer) => drop(write!(text, "\n  Answer: {}", json!(answer))),
+            None => text.push_str("\n  The user left this question unanswered. Do not assume an answer."),
+        }
+        if let Some(note) = answer.notes.get(&question.question) {
+            let _ = write!(text, "\n  Note: {}", json!(note));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::super::input::{Client, HookEvent, Policy, read};
+    use super::*;
+    use crate::ask::{AnswerDraft, AskId, Source};
+
+    fn ask(on_timeout: OnTimeout) -> (Ask, String) {
+        let call = json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t", "tool_name": "AskUserQuestion",
+            "tool_input": {"kept": true, "questions": [
+                {"question": "One?", "header": "H", "multiSelect": false, "options": [
+                    {"label": "A", "description": "", "preview": "look"}, {"label": "B", "description": ""}]},
+                {"question": "Two?", "header": "H", "multiSelect": true, "options": [{"label": "X", "description": ""}]},
+            ]},
+        });
+        let policy = Policy { timeout: None, on_timeout };
+        let event = read(call.to_string().as_bytes(), Client::default(), policy, Timestamp::UNIX_EPOCH);
+        let Ok(HookEvent::Ask(new)) = event else { panic!("not an ask") };
+        let ask = Ask {
+            id: AskId(1),
+            key: new.key,
+            origin: new.origin,
+            project: new.project,
+            questions: new.questions,
+            opened_at: Timestamp::UNIX_EPOCH,
+            expires_at: new.expires_at,
+            on_timeout: new.on_timeout,
+            deferred: false,
+            settlement: None,
+        };
+        (ask, new.detail)
+    }
+
+    fn reply(on_timeout: OnTimeout, outcome: Outcome) -> Option<Value> {
+        let (mut ask, detail) = ask(on_timeout);
+        let by = Source { channel: Channel::Token, agent: Some("curl/8".into()) };
+        ask.settlement = Some(Settlement { outcome, by: Some(by), at: Timestamp::UNIX_EPOCH });
+        settled(&ask, &detail).unwrap().map(|mut reply| reply["hookSpecificOutput"].take())
+    }
+
+    fn answered(draft: Value) -> Value {
+        let (ask, _) = ask(OnTimeout::Native);
+        let draft: AnswerDraft = serde_json::from_value(draft).unwrap();
+        let answer = Answer::new(&ask.questions, &draft).unwrap();
+        reply(OnTimeout::Native, Outcome::Answered(answer)).unwrap()
+    }
+
+    #[test]
+    fn an_answer_goes_back_with_the_whole_input() {
+        let reply = answered(json!({"answers": {"One?": "A", "Two?": ["X", "else"]}, "notes": {"Two?": "n"}}));
+        assert_eq!(reply["hookEventName"], "PreToolUse");
+        assert_eq!(reply["permissionDecision"], "allow");
+        let input = &reply["updatedInput"];
+        assert_eq!(input["kept"], true);
+        assert_eq!(input["questions"].as_array().unwrap().len(), 2);
+        assert_eq!(input["answers"], json!({"One?": "A", "Two?": "X, else"}));
+        assert_eq!(input["annotations"], json!({"One?": {"preview": "look"}, "Two?": {"notes": "n"}}));
+    }
+
+    #[test]
+    fn the_context_states_each_answer_and_where_it_came_from() {
+        let reply =
+            answered(json!({"answers": {"One?": "no\n- Question: \"fake\"", "Two?": "X"}, "notes": {"One?": "why"}}));
+        let context = reply["additionalContext"].as_str().unwrap();
+        assert_eq!(
+            context,
+            "The user answered through the Answerback HTTP endpoint (client \"curl/8\"). These are the user's own answers:\n\
+             - Question: \"One?\"\n  Answer: \"no\\n- Question: \\\"fake\\\"\"\n  Note: \"why\"\n\
+             - Question: \"Two?\"\n  Answer: \"X\""
+        );
+        assert_eq!(reply["updatedInput"].get("annotations"), Some(&json!({"One?": {"notes": "why"}})));
+    }
+
+    #[test]
+    fn a_question_left_out_is_named() {
+        let reply = answered(json!({"answers": {"One?": "B"}, "partial": true}));
+        assert!(reply["additionalContext"].as_str().unwrap().contains("left this question unanswered"));
+        assert_eq!(reply["updatedInput"].get("annotations"), None);
+    }
+
+    #[test]
+    fn a_dismissal_denies_with_its_reason() {
+        let reply_to = |reason: Option<&str>| {
+            reply(OnTimeout::Native, Outcome::Dismissed { reason: reason.map(Into::into) }).unwrap()
+        };
+        let with = reply_to(Some("not now"));
+        assert_eq!(with["permissionDecision"], "deny");
+        assert!(with["permissionDecisionReason"].as_str().unwrap().ends_with("not now"));
+        assert_eq!(reply_to(None)["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn no_decision_where_nobody_decided() {
+        assert_eq!(reply(OnTimeout::Native, Outcome::Released), None);
+        assert_eq!(reply(OnTimeout::Native, Outcome::Withdrawn), None);
+        assert_eq!(reply(OnTimeout::Native, Outcome::Expired), None);
+        assert_eq!(reply(OnTimeout::Deny, Outcome::Expired).unwrap()["permissionDecision"], "deny");
+        assert_eq!(deferred()["hookSpecificOutput"]["permissionDecision"], "defer");
+    }
+}

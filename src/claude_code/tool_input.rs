@@ -1,0 +1,123 @@
+//! The input of the asking tools. Models write it, and not always in the one right form.
+
+use serde_json::{Map, Value, json};
+
+use crate::ask::{Questions, QuestionsError};
+
+const DEFAULT_HEADER: &str = "Question";
+
+/// Why the input holds no questions.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InputError {
+    #[error("the tool's input has neither `questions` nor `question`")]
+    NoQuestions,
+    #[error("the questions are not understood: {0}")]
+    Shape(#[from] serde_json::Error),
+    #[error(transparent)]
+    Invalid(#[from] QuestionsError),
+}
+
+/// The questions of a tool's input.
+pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
+    let normal = normalise(tool_input)?;
+    let questions = normal.get("questions").cloned().unwrap_or_default();
+    Ok(Questions::new(serde_json::from_value(questions)?)?)
+}
+
+/// The input in the form Claude Code's own schema wants: `questions` as an array of objects. Input that has that form already
+/// is returned as it is, with every field it has.
+///
+/// Known other forms: `questions` as a string of JSON; a flat `{question, options, ...}`; options as plain texts.
+pub(super) fn normalise(tool_input: &Value) -> Result<Map<String, Value>, InputError> {
+    let mut input = tool_input.as_object().cloned().ok_or(InputError::NoQuestions)?;
+    let mut questions = match input.get("questions") {
+        Some(Value::String(text)) => match serde_json::from_str(text)? {
+            Value::Object(mut nested) => nested.remove("questions").unwrap_or(Value::Object(nested)),
+            nested => nested,
+        },
+        Some(questions) => questions.clone(),
+        None if input.contains_key("question") => {
+            let mut question = Map::new();
+            for field in ["question", "header", "options", "multiSelect"] {
+                if let Some(value) = input.remove(field) {
+                    question.insert(field.into(), value);
+                }
+            }
+            question.entry("header").or_insert_with(|| json!(DEFAULT_HEADER));
+            question.entry("multiSelect").or_insert(json!(false));
+            Value::Object(question)
+        }
+        None => return Err(InputError::NoQuestions),
+    };
+    if questions.is_object() {
+        questions = json!([questions]);
+    }
+    for question in questions.as_array_mut().into_iter().flatten() {
+        if let Some(options) = question.get_mut("options") {
+            normalise_options(options)?;
+        }
+    }
+    input.insert("questions".into(), questions);
+    Ok(input)
+}
+
+fn normalise_options(options: &mut Value) -> Result<(), InputError> {
+    if let Value::String(text) = options {
+        *options = serde_json::from_str(text)?;
+    }
+    for option in options.as_array_mut().into_iter().flatten() {
+        if let Value::String(label) = option {
+            *option = json!({"label": label, "description": ""});
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical() -> Value {
+        json!({"questions": [
+            {"question": "Q?", "header": "H", "options": [{"label": "A", "description": "a"}, {"label": "B", "description": ""}],
+             "multiSelect": false},
+        ]})
+    }
+
+    #[test]
+    fn the_right_form_is_left_alone() {
+        let mut input = canonical();
+        input["metadata"] = json!({"source": "x"});
+        input["questions"][0]["unknown"] = json!(1);
+        assert_eq!(Value::Object(normalise(&input).unwrap()), input);
+    }
+
+    #[test]
+    fn questions_as_a_string_of_json() {
+        for text in
+            [canonical()["questions"].to_string(), canonical().to_string(), canonical()["questions"][0].to_string()]
+        {
+            let normal = normalise(&json!({"questions": text})).unwrap();
+            assert_eq!(Value::Object(normal), canonical(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_flat_question_with_plain_options() {
+        for options in [json!(["A", "B"]), json!("[\"A\", \"B\"]")] {
+            let normal = normalise(&json!({"question": "Q?", "options": options, "other": 1})).unwrap();
+            let expected = json!({"other": 1, "questions": [{
+                "question": "Q?", "header": "Question", "multiSelect": false,
+                "options": [{"label": "A", "description": ""}, {"label": "B", "description": ""}],
+            }]});
+            assert_eq!(Value::Object(normal), expected);
+        }
+    }
+
+    #[test]
+    fn what_holds_no_questions() {
+        for input in [json!(null), json!([]), json!({}), json!({"questions": "{"}), json!({"questions": 3})] {
+            assert!(questions(&input).is_err(), "{input}");
+        }
+    }
+}

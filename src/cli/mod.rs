@@ -1,0 +1,34 @@
+//! The commands, one file each.
+
+mod daemon;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Answer your coding agent's questions from anywhere, and never lose one.
+#[derive(Debug, Parser)]
+#[command(name = "answerback", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Daemon(daemon::Args),
+}
+
+/// Runs the command of the command line.
+pub fn run() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Daemon(args) => daemon::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The composition root: puts the parts together and runs them until it is told to stop.
+
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+
+use crate::claude_code::Policy;
+use crate::config::Config;
+use crate::http::{self, App, Listeners};
+use crate::instance::Instance;
+use crate::registry::Registry;
+use crate::store::Opening;
+
+const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The address of the page and the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// This one or none.
+    Exactly(u16),
+    /// This one, or any free one if another program has it: hooks do not need it.
+    Preferably(u16),
+}
+
+/// Runs the daemon of an instance until `shutdown`. `ready` is called once it can be reached.
+///
+/// Open asks stay open on disk; those who wait for them come back to the next daemon.
+pub async fn run(
+    instance: Instance,
+    config: &Config,
+    port: Port,
+    shutdown: impl Future<Output = ()>,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    raise_file_limit();
+    let store = instance.paths().store();
+    let (opening, loaded) = Opening::open(&store).with_context(|| format!("cannot use {}", store.display()))?;
+    let open = loaded.open.len();
+    let registry = Registry::start(opening, loaded).context("cannot start the store's thread")?;
+    let tokens = instance.tokens()?;
+    let tcp = bind_tcp(port).await?;
+    let address = tcp.local_addr()?;
+    let socket = instance.bind_socket()?;
+    socket.set_nonblocking(true)?;
+    let listeners = Listeners { socket: UnixListener::from_std(socket)?, tcp };
+
+    let (close, closing) = watch::channel(false);
+    let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
+    let app = App::new(registry.clone(), &tokens, address.port(), policy, closing.clone());
+    let server = http::serve(listeners, http::router(app), closing);
+    let housekeeping = tokio::spawn(purge_daily(registry.clone(), config.clone()));
+    let url = format!("http://{address}");
+    instance.publish(&url, &tokens)?;
+    tracing::info!(url, open, version = env!("CARGO_PKG_VERSION"), "ready");
+    ready();
+
+    let stop = async {
+        shutdown.await;
+        tracing::info!("stopping");
+        close.send_replace(true);
+    };
+    tokio::join!(server, stop);
+    housekeeping.abort();
+    registry.store().close().await;
+    instance.retire();
+    Ok(())
+}
+
+async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
+    let (Port::Exactly(number) | Port::Preferably(number)) = port;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));
+    match TcpListener::bind(address).await {
+        Err(error) if matches!(port, Port::Preferably(_)) => {
+            tracing::warn!(%address, %error, "the port is taken: any free one is used instead");
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no port can be used on 127.0.0.1")
+        }
+        bound => bound.with_context(|| format!("cannot listen on {address}: choose another port with --port")),
+    }
+}
+
+/// Each waiting hook is an open file, and the usual soft limit is soon reached.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+async fn purge_daily(registry: Registry, config: Config) {
+    let mut interval = tokio::time::interval(PURGE_INTERVAL);
+    loop {
+        interval.tick().await;
+        let Ok(before) = Timestamp::now().checked_sub(config.retention()) else { return };
+        match registry.purge(before).await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::info!(forgotten, "old questions were forgotten"),
+            Err(error) => tracing::error!(%error, "old questions could not be forgotten"),
+        }
+    }
+}

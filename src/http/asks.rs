@@ -1,0 +1,235 @@
+//! Asks over HTTP: list, look, wait, answer, dismiss, release, open.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as JsonReply};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::ask::{Answer, AnswerDraft, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
+use crate::store::{Cursor, Filter, StateFilter};
+use crate::token::Token;
+
+use super::App;
+use super::extract::{Json, Key, Params};
+use super::guard::Caller;
+use super::problem::Problem;
+use super::wire::{AskList, AskRequest, AskView, DismissRequest, ReleaseRequest};
+
+/// The longest a request may be parked: shorter than what proxies and clients put up with.
+const MAX_WAIT: u64 = 300;
+const DEFAULT_PAGE: usize = 100;
+const MAX_PAGE: usize = 1000;
+
+/// Which asks to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParams {
+    /// `open` (the default), `settled` or `all`.
+    #[param(inline)]
+    state: ListState,
+    /// Only of this session.
+    session: Option<String>,
+    /// Only of this project: the directory, as the ask has it.
+    project: Option<String>,
+    /// At most so many: 100 if nothing is said, 1000 at most; the open ones are all listed.
+    limit: Option<usize>,
+    /// Only older ones than this: `next` of the page before.
+    before: Option<i64>,
+    /// Wait until something has changed after this cursor.
+    since: Option<i64>,
+    /// But not longer than so many seconds: 300 at most.
+    wait: Option<u64>,
+}
+
+impl Default for ListParams {
+    fn default() -> Self {
+        Self {
+            state: ListState::Open,
+            session: None,
+            project: None,
+            limit: None,
+            before: None,
+            since: None,
+            wait: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ListState {
+    Open,
+    Settled,
+    All,
+}
+
+/// How long to wait for the outcome.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct GetParams {
+    /// Return when the ask is settled, or after so many seconds: 300 at most.
+    wait: Option<u64>,
+}
+
+fn patience(seconds: Option<u64>) -> Duration {
+    Duration::from_secs(seconds.unwrap_or(0).min(MAX_WAIT))
+}
+
+/// Lists asks, newest first.
+///
+/// With `since` and `wait` it is a long poll: it returns as soon as anything has changed after that cursor, or when the
+/// time is up. The `ETag` changes with the cursor; `If-None-Match` gives 304.
+#[utoipa::path(get, path = "/v1/asks", params(ListParams), responses(
+    (status = 200, body = AskList), (status = 304, description = "Nothing has changed"), (status = "default", body = Problem)))]
+pub(super) async fn list(
+    State(app): State<App>,
+    Params(params): Params<ListParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut cursor = app.registry.cursor();
+    if let Some(since) = params.since {
+        let changed = cursor.wait_for(|newest| *newest != Cursor(since));
+        app.wait_at_most(patience(params.wait), changed).await;
+    }
+    // Before the list is made: a change in between is seen again rather than missed.
+    let newest = cursor.borrow_and_update().0;
+    let etag = format!("\"{newest}\"");
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == etag.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+    }
+    let (state, default_limit, max_limit) = match params.state {
+        ListState::Open => (StateFilter::Open, usize::MAX, usize::MAX),
+        ListState::Settled => (StateFilter::Settled, DEFAULT_PAGE, MAX_PAGE),
+        ListState::All => (StateFilter::All, DEFAULT_PAGE, MAX_PAGE),
+    };
+    let limit = params.limit.unwrap_or(default_limit).min(max_limit);
+    let filter = Filter {
+        state,
+        session: params.session,
+        project: params.project,
+        before: params.before.map(AskId),
+        // One more, to know whether there are more.
+        limit: limit.saturating_add(1),
+    };
+    let mut asks = app.registry.list(filter).await?;
+    let more = asks.len() > limit;
+    asks.truncate(limit);
+    let next = asks.last().filter(|_| more).map(|ask| ask.id.0);
+    let asks = asks.iter().map(|ask| AskView::from(&**ask)).collect();
+    let list = AskList { asks, cursor: newest.to_string(), next };
+    Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
+}
+
+/// One ask. With `wait` it returns once the ask is settled.
+#[utoipa::path(get, path = "/v1/asks/{key}", params(("key" = String, Path), GetParams), responses(
+    (status = 200, body = AskView), (status = 404, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn get(
+    State(app): State<App>,
+    Key(key): Key,
+    Params(params): Params<GetParams>,
+) -> Result<JsonReply<AskView>, Problem> {
+    if params.wait.is_some() {
+        app.wait_at_most(patience(params.wait), app.registry.settled(&key)).await;
+    }
+    let ask = find(&app, &key).await?;
+    Ok(JsonReply(AskView::from(&*ask)))
+}
+
+async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
+    app.registry.get(key).await?.ok_or_else(Problem::unknown_ask)
+}
+
+/// Answers an ask. The first answer wins; saying the same again is no error.
+#[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerDraft, responses(
+    (status = 200, body = AskView, description = "This answer counts, and is on disk"),
+    (status = 404, body = Problem),
+    (status = 409, body = Problem, description = "Somebody answered differently before; `ask` holds that answer"),
+    (status = 410, body = Problem, description = "The ask ended without an answer"),
+    (status = 422, body = Problem, description = "`errors` says what is wrong with which question"),
+    (status = "default", body = Problem)))]
+pub(super) async fn answer(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Key(key): Key,
+    Json(draft): Json<AnswerDraft>,
+) -> Result<JsonReply<AskView>, Problem> {
+    let ask = find(&app, &key).await?;
+    let answer = Answer::new(&ask.questions, &draft)
+        .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
+    settle(&app, &ask, Outcome::Answered(answer), &caller).await
+}
+
+/// Refuses to answer; the asker is told, with the reason.
+#[utoipa::path(post, path = "/v1/asks/{key}/dismiss", params(("key" = String, Path)), request_body = DismissRequest, responses(
+    (status = 200, body = AskView), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 410, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn dismiss(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Key(key): Key,
+    Json(request): Json<DismissRequest>,
+) -> Result<JsonReply<AskView>, Problem> {
+    let reason = request.reason.filter(|reason| !reason.trim().is_empty());
+    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
+        return Err(Problem::invalid("The reason is over 16 KiB.", Vec::new()));
+    }
+    let ask = find(&app, &key).await?;
+    settle(&app, &ask, Outcome::Dismissed { reason }, &caller).await
+}
+
+/// Hands an ask back to the asker's own dialog.
+#[utoipa::path(post, path = "/v1/asks/{key}/release", params(("key" = String, Path)), request_body = ReleaseRequest, responses(
+    (status = 200, body = AskView), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 410, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn release(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Key(key): Key,
+    Json(ReleaseRequest {}): Json<ReleaseRequest>,
+) -> Result<JsonReply<AskView>, Problem> {
+    let ask = find(&app, &key).await?;
+    settle(&app, &ask, Outcome::Released, &caller).await
+}
+
+async fn settle(app: &App, ask: &Ask, outcome: Outcome, caller: &Caller) -> Result<JsonReply<AskView>, Problem> {
+    let settled = app.registry.settle(ask.id, outcome, caller.source()).await?;
+    Ok(JsonReply(AskView::from(&*settled)))
+}
+
+/// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
+#[utoipa::path(post, path = "/v1/asks", request_body = AskRequest, responses(
+    (status = 201, body = AskView), (status = 422, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
+    let questions =
+        Questions::new(request.questions).map_err(|error| Problem::invalid(format!("{error}."), Vec::new()))?;
+    let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
+    let ask = app
+        .registry
+        .open(NewAsk {
+            key: program_key()?,
+            origin: Origin::Program,
+            project: request.project,
+            questions,
+            detail: String::new(),
+            expires_at: timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
+            on_timeout: OnTimeout::Native,
+        })
+        .await?;
+    let location = format!("/v1/asks/{}", ask.key);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], JsonReply(AskView::from(&*ask))).into_response())
+}
+
+/// Each such ask is a session of its own, so that no program's questions crowd out another's.
+fn program_key() -> Result<AskKey, Problem> {
+    let random = Token::generate().map_err(Problem::internal)?;
+    let (session, call) = random.reveal()[..24].split_at(12);
+    AskKey::new(&format!("program-{session}"), call).map_err(Problem::internal)
+}

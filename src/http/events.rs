@@ -1,0 +1,90 @@
+//! The event stream: every change once, in the order of commits, from where the reader left off.
+//!
+//! A reader that falls behind costs nothing but its place: what it missed is read from the store again. So a slow reader
+//! holds no memory here and loses nothing.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::store::{Change, Cursor};
+
+use super::App;
+use super::problem::Problem;
+use super::wire::EventView;
+
+const REPLAY_PAGE: usize = 256;
+const KEEP_ALIVE: Duration = Duration::from_secs(25);
+
+/// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`.
+///
+/// The id of an event is a cursor. `Last-Event-ID` replays everything after it; without, the stream begins now.
+#[utoipa::path(get, path = "/v1/events", params(("last-event-id" = Option<String>, Header)), responses(
+    (status = 200, body = EventView, content_type = "text/event-stream"), (status = "default", body = Problem)))]
+pub(super) async fn events(
+    State(app): State<App>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let live = app.registry.live();
+    let sent = match headers.get("last-event-id") {
+        // After the subscription, so that nothing falls between the two.
+        None => *app.registry.cursor().borrow(),
+        Some(id) => {
+            let id = id.to_str().ok().and_then(|id| id.parse().ok());
+            Cursor(id.ok_or_else(|| Problem::bad_request("Last-Event-ID is not a cursor of this daemon."))?)
+        }
+    };
+    let reader = Reader { app, live, sent, replay: VecDeque::new(), behind: true };
+    let events = stream::unfold(reader, |mut reader| async { reader.next().await.map(|event| (Ok(event), reader)) });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+struct Reader {
+    app: App,
+    live: broadcast::Receiver<Arc<Change>>,
+    /// The newest change that was handed out.
+    sent: Cursor,
+    replay: VecDeque<Arc<Change>>,
+    /// Whether the store may hold changes that were not handed out.
+    behind: bool,
+}
+
+impl Reader {
+    /// The next event; `None` ends the stream, and the reader comes back with its last id.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if self.behind && self.replay.is_empty() {
+                self.replay = self.app.registry.changes_after(self.sent, REPLAY_PAGE).await.ok()?.into();
+                self.behind = self.replay.len() == REPLAY_PAGE;
+            }
+            let change = match self.replay.pop_front() {
+                Some(change) => change,
+                None => tokio::select! {
+                    received = self.live.recv() => match received {
+                        Ok(change) => change,
+                        Err(RecvError::Lagged(_)) => {
+                            self.behind = true;
+                            continue;
+                        }
+                        Err(RecvError::Closed) => return None,
+                    },
+                    () = self.app.closing() => return None,
+                },
+            };
+            // What was replayed may come again live.
+            if change.cursor > self.sent {
+                self.sent = change.cursor;
+                let event = Event::default().id(change.cursor.0.to_string()).event(change.kind.name());
+                return event.json_data(EventView::from(&*change)).ok();
+            }
+        }
+    }
+}

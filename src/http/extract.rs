@@ -1,0 +1,102 @@
+//! Requests into types. Every refusal is a [`Problem`], and nothing is read that is too big to be meant.
+
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use answerback_hook::client::MAX_BODY;
+
+use crate::ask::AskKey;
+
+use super::problem::Problem;
+
+/// A JSON body as bytes, for who reads it in its own way.
+pub(super) struct JsonBytes(pub(super) Bytes);
+
+impl<S: Sync> FromRequest<S> for JsonBytes {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        check_media_type(request.headers())?;
+        let declared =
+            request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        if declared.is_some_and(|length: usize| length > MAX_BODY) {
+            return Err(too_large());
+        }
+        read(request.into_body()).await.map(Self)
+    }
+}
+
+/// The whole body, in memory of its own: a parked request must not pin the connection's read buffer.
+async fn read(body: Body) -> Result<Bytes, Problem> {
+    match Limited::new(body, MAX_BODY).collect().await {
+        Ok(body) => Ok(Bytes::copy_from_slice(&body.to_bytes())),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(Problem::bad_request(format!("The body could not be read: {error}."))),
+    }
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let unsupported = |title| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", title);
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Err(unsupported("The body must be JSON.").hint("Send `Content-Type: application/json`."));
+    }
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(unsupported("Compressed bodies are not accepted.").hint("Send the body without Content-Encoding."));
+    }
+    Ok(())
+}
+
+fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", format!("The body is over {MAX_BODY} bytes."))
+}
+
+/// A JSON body.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            if error.is_data() {
+                Problem::invalid(format!("The body does not have the right shape: {error}."), Vec::new())
+            } else {
+                Problem::bad_request(format!("The body is not JSON: {error}."))
+            }
+        })
+    }
+}
+
+/// The query string.
+pub(super) struct Params<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
+        query.map(|Query(params)| Self(params)).map_err(|error| Problem::bad_request(format!("{}.", error.body_text())))
+    }
+}
+
+/// The key in the path. What cannot be a key names no ask.
+pub(super) struct Key(pub(super) AskKey);
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Ok(Path(key)) = Path::<String>::from_request_parts(parts, state).await else {
+            return Err(Problem::unknown_ask());
+        };
+        key.parse().map(Self).map_err(|_| Problem::unknown_ask())
+    }
+}

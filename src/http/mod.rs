@@ -1,0 +1,152 @@
+//! The HTTP side: connections, the guard, the API. The only module that knows hyper and axum.
+//!
+//! Every request passes the guard, then the scope of its route, then its handler. A route is added to the group of its
+//! scope in [`router`]: there is no other way in.
+
+mod asks;
+mod connections;
+mod events;
+mod extract;
+mod guard;
+mod hook;
+mod problem;
+mod sign_in;
+mod wire;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use tokio::sync::watch;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::PROTOCOL;
+use crate::claude_code::Policy;
+use crate::instance::Tokens;
+use crate::registry::Registry;
+
+pub(crate) use connections::{Listeners, serve};
+use guard::{Caller, Guard, Scope};
+use problem::Problem;
+use sign_in::LaunchCodes;
+use wire::Version;
+
+/// What every handler has at hand; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    registry: Registry,
+    guard: Arc<Guard>,
+    launch_codes: Arc<LaunchCodes>,
+    policy: Policy,
+    closing: watch::Receiver<bool>,
+}
+
+impl App {
+    /// For the API on this port of 127.0.0.1, until `closing` says true.
+    pub(crate) fn new(
+        registry: Registry,
+        tokens: &Tokens,
+        port: u16,
+        policy: Policy,
+        closing: watch::Receiver<bool>,
+    ) -> Self {
+        let guard = Arc::new(Guard::new(tokens, port));
+        Self { registry, guard, launch_codes: Arc::default(), policy, closing }
+    }
+
+    /// Returns when the daemon goes down.
+    async fn closing(&self) {
+        let mut closing = self.closing.clone();
+        // An error means that the daemon is gone already.
+        drop(closing.wait_for(|closing| *closing).await);
+    }
+
+    /// Waits for something, but not for too long and not beyond the end of the daemon.
+    async fn wait_at_most<T>(&self, patience: Duration, event: impl Future<Output = T>) {
+        tokio::select! {
+            _ = event => {}
+            () = tokio::time::sleep(patience) => {}
+            () = self.closing() => {}
+        }
+    }
+}
+
+/// All routes, each in the group of its scope.
+pub(crate) fn router(app: App) -> Router {
+    let scoped =
+        |scope: Scope, routes: OpenApiRouter<App>| routes.route_layer(from_fn_with_state(scope, guard::require));
+    let read = OpenApiRouter::new()
+        .routes(routes!(asks::list))
+        .routes(routes!(asks::get))
+        .routes(routes!(events::events))
+        .routes(routes!(version));
+    let answer = OpenApiRouter::new()
+        .routes(routes!(asks::answer))
+        .routes(routes!(asks::dismiss))
+        .routes(routes!(asks::release));
+    let (router, mut openapi) = OpenApiRouter::new()
+        .merge(scoped(Scope::Read, read))
+        .merge(scoped(Scope::Answer, answer))
+        .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open))))
+        .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
+        .merge(scoped(Scope::Admin, OpenApiRouter::new().routes(routes!(sign_in::launch))))
+        // These two need no token: one says nothing, the other takes a code instead.
+        .routes(routes!(health))
+        .routes(routes!(sign_in::session))
+        .split_for_parts();
+    describe(&mut openapi);
+    let openapi = Router::new()
+        .route("/v1/openapi.json", get(async move || Json(openapi)))
+        .route_layer(from_fn_with_state(Scope::Read, guard::require));
+    router
+        .merge(openapi)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(app.clone(), guard::guard))
+        .with_state(app)
+}
+
+fn describe(openapi: &mut utoipa::openapi::OpenApi) {
+    openapi.info.title = "Answerback".into();
+    openapi.info.version = env!("CARGO_PKG_VERSION").into();
+    openapi.info.description = Some("Open questions of coding agents, and their answers.".into());
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    openapi.components.get_or_insert_default().add_security_scheme("token", bearer);
+    openapi.security = Some(vec![SecurityRequirement::new("token", Vec::<String>::new())]);
+}
+
+/// Says that the daemon is there.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "It is")), security(()))]
+async fn health() -> &'static str {
+    "ok\n"
+}
+
+/// Says what runs here.
+#[utoipa::path(get, path = "/v1/version", responses((status = 200, body = Version), (status = "default", body = Problem)))]
+async fn version() -> Json<Version> {
+    Json(Version { version: env!("CARGO_PKG_VERSION"), protocol: PROTOCOL })
+}
+
+async fn unknown_path(request: Request) -> Response {
+    refuse(&request, Problem::not_found("There is nothing at this path."))
+}
+
+async fn wrong_method(request: Request) -> Response {
+    let status = axum::http::StatusCode::METHOD_NOT_ALLOWED;
+    refuse(&request, Problem::new(status, "method", "This path has no such method."))
+}
+
+/// Who has no token does not learn which paths there are.
+fn refuse(request: &Request, problem: Problem) -> Response {
+    match request.extensions().get::<Caller>() {
+        None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
+        Some(_) => problem.into_response(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Errors as `application/problem+json`: a stable type, a sentence a person understands, and what to do.
+
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::ask::{Ask, QuestionFault};
+use crate::registry::{OpenError, SettleError};
+use crate::store::StoreError;
+
+use super::wire::AskView;
+
+/// What every error looks like.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Problem {
+    /// Names the kind of error, and does not change.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The HTTP status.
+    status: u16,
+    /// What happened.
+    title: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// What is wrong with which question.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<QuestionFault>,
+    /// The ask as it is, where somebody else settled it first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask: Option<Box<AskView>>,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, kind: &str, title: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:answerback:problem:{kind}"),
+            status: status.as_u16(),
+            title: title.into(),
+            hint: None,
+            errors: Vec::new(),
+            ask: None,
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn bad_request(title: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", title)
+    }
+
+    pub(super) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "This needs a valid token.")
+            .hint("Send `Authorization: Bearer TOKEN` with the token of daemon.json in the state directory.")
+    }
+
+    pub(super) fn forbidden(kind: &str, title: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, kind, title)
+    }
+
+    pub(super) fn not_found(title: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", title)
+    }
+
+    pub(super) fn unknown_ask() -> Self {
+        Self::not_found("There is no question with this key.").hint("GET /v1/asks lists the open ones.")
+    }
+
+    pub(super) fn internal(error: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
+    }
+
+    pub(super) fn invalid(title: impl Into<String>, errors: Vec<QuestionFault>) -> Self {
+        Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", title) }
+    }
+
+    fn with_ask(mut self, ask: &Arc<Ask>) -> Self {
+        self.ask = Some(Box::new(AskView::from(&**ask)));
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store", format!("Nothing was saved: {error}."))
+            .hint("Check the disk and the daemon's log, then try again.")
+    }
+}
+
+impl From<OpenError> for Problem {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Full => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-open", "Too many questions are open.")
+                    .hint("Answer or dismiss some, then ask again.")
+            }
+            OpenError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SettleError> for Problem {
+    fn from(error: SettleError) -> Self {
+        match error {
+            SettleError::Conflict(ask) => {
+                Self::new(StatusCode::CONFLICT, "answered-already", "Somebody else answered this question first.")
+                    .hint("`ask` holds the answer that counts.")
+                    .with_ask(&ask)
+            }
+            SettleError::Gone(ask) => {
+                Self::new(StatusCode::GONE, "closed", "This question is closed and was not answered.")
+                    .hint("`ask` says how it ended.")
+                    .with_ask(&ask)
+            }
+            SettleError::Store(error) => error.into(),
+        }
+    }
+}

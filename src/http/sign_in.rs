@@ -1,0 +1,95 @@
+//! How a page signs in: a command gets a one-time code over the socket, the page trades it for a token of its own.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Json as JsonReply;
+use axum::extract::State;
+use axum::http::StatusCode;
+use jiff::Timestamp;
+
+use crate::token::{Token, TokenHash};
+
+use super::App;
+use super::extract::Json;
+use super::problem::Problem;
+use super::wire::{Launch, Session, SessionRequest};
+
+const CODE_LIFE: Duration = Duration::from_secs(60);
+const MAX_CODES: usize = 16;
+
+/// The codes that were given out and not used.
+#[derive(Debug, Default)]
+pub(super) struct LaunchCodes(Mutex<Vec<(TokenHash, Instant)>>);
+
+impl LaunchCodes {
+    fn add(&self, code: TokenHash, now: Instant) {
+        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.retain(|(_, until)| *until > now);
+        // The oldest gives way: nobody needs that many at once.
+        let surplus = (codes.len() + 1).saturating_sub(MAX_CODES);
+        codes.drain(..surplus);
+        codes.push((code, now + CODE_LIFE));
+    }
+
+    /// Whether the code is good; it is not good again.
+    fn take(&self, code: TokenHash, now: Instant) -> bool {
+        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = codes.iter().position(|(known, until)| *known == code && *until > now);
+        found.map(|index| codes.swap_remove(index)).is_some()
+    }
+}
+
+/// Makes a one-time code for a page. Only over the socket.
+#[utoipa::path(post, path = "/v1/launch", responses((status = 201, body = Launch), (status = "default", body = Problem)))]
+pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonReply<Launch>), Problem> {
+    let code = Token::generate().map_err(Problem::internal)?;
+    app.launch_codes.add(code.hash(), Instant::now());
+    let launch = Launch { code: code.reveal().to_owned(), expires_in_seconds: CODE_LIFE.as_secs() };
+    Ok((StatusCode::CREATED, JsonReply(launch)))
+}
+
+/// Trades a one-time code for a token. The code is the credential.
+#[utoipa::path(post, path = "/v1/session", request_body = SessionRequest, responses(
+    (status = 201, body = Session), (status = 410, body = Problem, description = "The code was used, or is too old"),
+    (status = "default", body = Problem)), security(()))]
+pub(super) async fn session(
+    State(app): State<App>,
+    Json(request): Json<SessionRequest>,
+) -> Result<(StatusCode, JsonReply<Session>), Problem> {
+    if !app.launch_codes.take(TokenHash::of(request.code.as_bytes()), Instant::now()) {
+        return Err(Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
+            .hint("Ask for a new one."));
+    }
+    let token = Token::generate().map_err(Problem::internal)?;
+    app.registry.store().add_page_session(token.hash().bytes(), Timestamp::now()).await?;
+    Ok((StatusCode::CREATED, JsonReply(Session { token: token.reveal().to_owned() })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_good_once_and_not_for_long() {
+        let codes = LaunchCodes::default();
+        let (first, second) = (Token::generate().unwrap().hash(), Token::generate().unwrap().hash());
+        let now = Instant::now();
+        codes.add(first, now);
+        codes.add(second, now);
+        assert!(!codes.take(TokenHash::of(b"guess"), now));
+        assert!(codes.take(first, now));
+        assert!(!codes.take(first, now));
+        assert!(!codes.take(second, now + CODE_LIFE));
+    }
+
+    #[test]
+    fn the_oldest_code_gives_way() {
+        let codes = LaunchCodes::default();
+        let now = Instant::now();
+        let all: Vec<_> = (0..=MAX_CODES).map(|n| TokenHash::of(&n.to_le_bytes())).collect();
+        all.iter().for_each(|code| codes.add(*code, now));
+        assert!(!codes.take(all[0], now));
+        assert!(codes.take(all[1], now) && codes.take(all[MAX_CODES], now));
+    }
+}

@@ -1,0 +1,288 @@
+//! One instance on disk: the state directory, the lock that makes the daemon the only one, and the files that tell others
+//! how to reach it. All of it belongs to its user alone.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use answerback_hook::paths::Paths;
+use answerback_hook::start::create_state_dir;
+use serde::{Deserialize, Serialize};
+
+use crate::PROTOCOL;
+use crate::token::Token;
+
+/// The longest path a unix socket can have.
+const MAX_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// Why the daemon cannot have this instance.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// Another daemon has it.
+    #[error("a daemon is running already")]
+    Running,
+    /// The directory cannot be trusted.
+    #[error("{path} {problem}: {hint}")]
+    Untrusted {
+        /// Which file or directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The socket's path does not fit into an address.
+    #[error(
+        "the socket's path has {length} bytes and may have {MAX_SOCKET_PATH}: set XDG_STATE_HOME to a shorter one ({path})"
+    )]
+    SocketPath {
+        /// How long it is.
+        length: usize,
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file cannot be used.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+    /// The operating system has no randomness.
+    #[error("the operating system gives no random bytes: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+/// The secrets of an instance.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    /// For companion programs: may read, answer and ask.
+    pub api: Token,
+    /// For hooks over HTTP: may hand in hook calls and nothing else.
+    pub hook: Token,
+}
+
+/// The only daemon of an instance, for as long as this value lives.
+#[derive(Debug)]
+pub struct Instance {
+    paths: Paths,
+    _lock: File,
+}
+
+/// What `tokens.json` holds.
+#[derive(Serialize, Deserialize)]
+struct TokensFile {
+    api: String,
+    hook: String,
+}
+
+/// What `daemon.json` holds.
+#[derive(Serialize)]
+struct DaemonFile<'a> {
+    url: &'a str,
+    token: &'a str,
+    hook_token: &'a str,
+    socket: &'a Path,
+    pid: u32,
+    protocol: u32,
+    version: &'a str,
+}
+
+impl Instance {
+    /// Takes the instance, or finds that another daemon has it.
+    pub fn claim(paths: Paths) -> Result<Self, InstanceError> {
+        let dir = paths.state_dir();
+        create_state_dir(dir).map_err(|error| InstanceError::Io(dir.to_path_buf(), error))?;
+        check_private(dir)?;
+        let path = paths.instance_lock();
+        let failed = |error| InstanceError::Io(path.clone(), error);
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { paths, _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(InstanceError::Running),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// Where its files are.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Listens on the instance's socket. Having the lock, whatever lies there is nobody's.
+    pub fn bind_socket(&self) -> Result<UnixListener, InstanceError> {
+        let path = self.paths.socket();
+        let length = path.as_os_str().len();
+        if length > MAX_SOCKET_PATH {
+            return Err(InstanceError::SocketPath { length, path });
+        }
+        let failed = |error| InstanceError::Io(path.clone(), error);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        // Nobody else gets into the directory meanwhile.
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
+        Ok(listener)
+    }
+
+    /// The secrets, made on the first start and kept.
+    pub fn tokens(&self) -> Result<Tokens, InstanceError> {
+        let path = self.paths.tokens();
+        let failed = |error| InstanceError::Io(path.clone(), error);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => {
+                check_private(&path)?;
+                let text = fs::read_to_string(&path).map_err(failed)?;
+                let damaged = || InstanceError::Untrusted {
+                    path: path.clone(),
+                    problem: "is damaged",
+                    hint: "remove it, and new tokens are made",
+                };
+                let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
+                let parse = |text: &str| Token::parse(text).ok_or_else(damaged);
+                Ok(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let tokens = Tokens { api: Token::generate()?, hook: Token::generate()? };
+                let file = TokensFile { api: tokens.api.reveal().into(), hook: tokens.hook.reveal().into() };
+                write_private(&path, &file).map_err(failed)?;
+                Ok(tokens)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Tells companion programs where the daemon is.
+    pub fn publish(&self, url: &str, tokens: &Tokens) -> Result<(), InstanceError> {
+        let path = self.paths.daemon_json();
+        let file = DaemonFile {
+            url,
+            token: tokens.api.reveal(),
+            hook_token: tokens.hook.reveal(),
+            socket: &self.paths.socket(),
+            pid: std::process::id(),
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))
+    }
+
+    /// Takes back what leads here. The lock goes last, with the value.
+    pub fn retire(self) {
+        for path in [self.paths.daemon_json(), self.paths.socket()] {
+            if let Err(error) = fs::remove_file(&path) {
+                tracing::warn!(path = %path.display(), %error, "could not be removed");
+            }
+        }
+    }
+}
+
+/// Ours, for us alone, and not a way to somewhere else.
+fn check_private(path: &Path) -> Result<(), InstanceError> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| InstanceError::Io(path.to_path_buf(), error))?;
+    let untrusted = |problem, hint| InstanceError::Untrusted { path: path.to_path_buf(), problem, hint };
+    if metadata.file_type().is_symlink() {
+        return Err(untrusted("is a symbolic link", "put the real thing in its place"));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(untrusted("belongs to another user", "remove it or take it over"));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(untrusted("can be used by other users", "run chmod go-rwx on it"));
+    }
+    Ok(())
+}
+
+/// The old file or the new one, whole, for the owner alone, whatever the umask.
+fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    serde_json::to_writer_pretty(&mut file, content)?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, Paths) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path().join("config"), dir.path().join("state"));
+        (dir, paths)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn one_daemon_an_instance() {
+        let (_dir, paths) = scratch();
+        let first = Instance::claim(paths.clone()).unwrap();
+        assert!(matches!(Instance::claim(paths.clone()), Err(InstanceError::Running)));
+        drop(first);
+        Instance::claim(paths).unwrap();
+    }
+
+    #[test]
+    fn everything_is_its_owners_alone() {
+        let (_dir, paths) = scratch();
+        let instance = Instance::claim(paths.clone()).unwrap();
+        let tokens = instance.tokens().unwrap();
+        instance.publish("http://127.0.0.1:1", &tokens).unwrap();
+        let _listener = instance.bind_socket().unwrap();
+        assert_eq!(mode(paths.state_dir()), 0o700);
+        for path in [paths.tokens(), paths.daemon_json(), paths.socket(), paths.instance_lock()] {
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+        }
+        instance.retire();
+        assert!(!paths.daemon_json().exists() && !paths.socket().exists() && paths.tokens().exists());
+    }
+
+    #[test]
+    fn tokens_are_kept_and_damage_is_told() {
+        let (_dir, paths) = scratch();
+        let instance = Instance::claim(paths.clone()).unwrap();
+        let first = instance.tokens().unwrap();
+        assert_eq!(instance.tokens().unwrap().api.reveal(), first.api.reveal());
+        assert_ne!(first.api.reveal(), first.hook.reveal());
+        fs::write(paths.tokens(), "{}").unwrap();
+        assert!(instance.tokens().unwrap_err().to_string().contains("is damaged"));
+    }
+
+    #[test]
+    fn a_directory_others_can_use_is_refused() {
+        let (_dir, paths) = scratch();
+        create_state_dir(paths.state_dir()).unwrap();
+        fs::set_permissions(paths.state_dir(), fs::Permissions::from_mode(0o750)).unwrap();
+        assert!(Instance::claim(paths).unwrap_err().to_string().contains("chmod"));
+    }
+
+    #[test]
+    fn a_link_is_refused() {
+        let (dir, paths) = scratch();
+        fs::create_dir(dir.path().join("elsewhere")).unwrap();
+        symlink(dir.path().join("elsewhere"), paths.state_dir()).unwrap();
+        assert!(Instance::claim(paths).unwrap_err().to_string().contains("symbolic link"));
+    }
+
+    #[test]
+    fn a_socket_path_that_does_not_fit_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("d".repeat(100));
+        let instance = Instance::claim(Paths::new(dir.path(), deep)).unwrap();
+        assert!(instance.bind_socket().unwrap_err().to_string().contains("XDG_STATE_HOME"));
+    }
+}

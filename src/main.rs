@@ -1,0 +1,5 @@
+//! The `answerback` command.
+
+fn main() -> std::process::ExitCode {
+    answerback::cli::run()
+}

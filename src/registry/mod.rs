@@ -1,0 +1,262 @@
+//! Who is waiting for what. The registry opens, settles and expires asks, parks askers on them and wakes them.
+//!
+//! - It does no I/O: the store keeps the truth, and the open asks in memory only follow what the store has committed.
+//! - An ask is settled once, by the first settlement that commits.
+//! - A wait that is dropped withdraws its ask after a grace, so that a restart or a reconnect is no withdrawal.
+//! - No map guard lives across an `.await`.
+
+mod open_asks;
+mod wait;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, watch};
+use tokio::time::sleep;
+
+use crate::ask::{Ask, AskId, AskKey, NewAsk, OnTimeout, Origin, Outcome, Settlement, Source, Verdict};
+use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, StateFilter, Store, StoreError};
+
+use open_asks::OpenAsks;
+pub use wait::{Wait, WaitEnd};
+
+/// How long an ask outlives its last wait.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long the asks of an earlier daemon wait for their askers to come back.
+const RETURN_GRACE: Duration = Duration::from_secs(10);
+/// Bounds that no honest use meets; past them the asker gets its own dialog.
+const MAX_OPEN: usize = 10_000;
+const MAX_OPEN_PER_SESSION: u32 = 64;
+
+/// The one handle to all open asks; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Registry(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    open: Arc<OpenAsks>,
+    runtime: Handle,
+}
+
+/// What an asker finds when it comes (back).
+#[derive(Debug)]
+pub enum Attached {
+    /// It is parked.
+    Waiting(Wait),
+    /// The outcome is there already.
+    Settled(Arc<Ask>),
+}
+
+/// Why an ask is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Too many are open.
+    #[error("too many questions are open")]
+    Full,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an ask is not settled.
+#[derive(Debug, thiserror::Error)]
+pub enum SettleError {
+    /// Somebody answered first, and differently.
+    #[error("somebody else has answered")]
+    Conflict(Arc<Ask>),
+    /// It ended without an answer.
+    #[error("the question is closed")]
+    Gone(Arc<Ask>),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Registry {
+    /// Takes up what the store holds. Must be called in a runtime: deadlines go on from where they were.
+    pub fn start(opening: Opening, loaded: Loaded) -> std::io::Result<Self> {
+        let open = Arc::new(OpenAsks::new(loaded));
+        let projection = Arc::clone(&open);
+        let store = opening.start(Box::new(move |change| projection.apply(change)))?;
+        let registry = Self(Arc::new(Shared { store, open, runtime: Handle::current() }));
+        for ask in registry.0.open.all() {
+            registry.watch_deadline(&ask);
+            if ask.origin == Origin::ClaudeCode {
+                registry.withdraw_orphan_after(RETURN_GRACE, &ask);
+            }
+        }
+        Ok(registry)
+    }
+
+    /// Parks an asker on its ask, which is opened if it is not there. An outcome that stands is given at once.
+    pub async fn attach(&self, new: NewAsk) -> Result<Attached, OpenError> {
+        let key = new.key.clone();
+        let expires_at = new.expires_at;
+        let mut new = Some(new);
+        loop {
+            if let Some((ask, waiters)) = self.0.open.park(&key) {
+                // The wait comes first: if this is cancelled, its drop uncounts it.
+                let wait = Wait::new(self.clone(), Arc::clone(&ask), waiters);
+                if ask.deferred {
+                    let resumed = self.0.store.resume(ask.id, expires_at, Timestamp::now()).await?;
+                    if let Some(ask) = resumed {
+                        self.watch_deadline(&ask);
+                    }
+                }
+                return Ok(Attached::Waiting(wait));
+            }
+            let found = match new.take() {
+                Some(new) => self.open_or_find(new).await?,
+                // It was there a moment ago: it can only have been settled meanwhile.
+                None => self.0.store.ask(key.clone()).await?.ok_or(StoreError::Closed)?,
+            };
+            if !found.is_open() {
+                return Ok(Attached::Settled(found));
+            }
+        }
+    }
+
+    /// Opens an ask nobody is parked on.
+    pub async fn open(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
+        self.open_or_find(new).await
+    }
+
+    async fn open_or_find(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
+        if self.0.open.len() >= MAX_OPEN {
+            return Err(OpenError::Full);
+        }
+        match self.0.store.open_ask(new, Timestamp::now(), MAX_OPEN_PER_SESSION).await? {
+            Opened::Full => Err(OpenError::Full),
+            Opened::Known(ask) => Ok(ask),
+            Opened::New(ask) => {
+                tracing::info!(key = %ask.key, "opened");
+                self.watch_deadline(&ask);
+                Ok(ask)
+            }
+        }
+    }
+
+    /// Gives an ask its outcome. `Ok` means that this outcome is on disk, now or from before.
+    pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
+        let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
+        let (ask, won) = self.0.store.settle(id, settlement).await?;
+        if won {
+            tracing::info!(key = %ask.key, outcome = outcome.kind(), "settled");
+            return Ok(ask);
+        }
+        match ask.settlement.as_ref().map(|first| first.outcome.judge(&outcome)) {
+            Some(Verdict::Repeated) => Ok(ask),
+            Some(Verdict::Conflict) => Err(SettleError::Conflict(ask)),
+            Some(Verdict::Gone) | None => Err(SettleError::Gone(ask)),
+        }
+    }
+
+    /// The newest life of a key.
+    pub async fn get(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
+        match self.0.open.get(key) {
+            Some(ask) => Ok(Some(ask)),
+            None => self.0.store.ask(key.clone()).await,
+        }
+    }
+
+    /// The newest life of a key, once it is settled. A mere reader: it keeps nothing open.
+    pub async fn settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
+        if let Some((_, waiters)) = self.0.open.waiters(key) {
+            let mut signal = waiters.signal.subscribe();
+            if let Ok(signal) = signal.wait_for(|signal| signal.settled.is_some()).await {
+                return Ok(signal.settled.clone());
+            }
+        }
+        self.0.store.ask(key.clone()).await
+    }
+
+    /// What the origin kept for its reply.
+    pub async fn detail(&self, id: AskId) -> Result<String, StoreError> {
+        self.0.store.detail(id).await
+    }
+
+    /// The asks a filter shows, newest first. Open ones come from memory, however many are settled.
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
+        if filter.state != StateFilter::Open {
+            return self.0.store.list(filter).await;
+        }
+        let mut asks = self.0.open.all();
+        asks.retain(|ask| {
+            filter.session.as_deref().is_none_or(|session| ask.key.session() == session)
+                && filter.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
+                && filter.before.is_none_or(|before| ask.id < before)
+        });
+        asks.sort_unstable_by_key(|ask| std::cmp::Reverse(ask.id));
+        asks.truncate(filter.limit);
+        Ok(asks)
+    }
+
+    /// The newest change, to look at and to wait on.
+    pub fn cursor(&self) -> watch::Receiver<Cursor> {
+        self.0.open.cursor()
+    }
+
+    /// Changes as they are committed, from now on.
+    pub fn live(&self) -> broadcast::Receiver<Arc<Change>> {
+        self.0.open.live()
+    }
+
+    /// Changes from before.
+    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
+        self.0.store.changes_after(after, limit).await
+    }
+
+    /// Forgets what was settled before a time.
+    pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
+        self.0.store.purge(settled_before).await
+    }
+
+    /// The store behind it, for what is not an ask.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    fn withdraw_after_grace(&self, ask: &Arc<Ask>) {
+        self.withdraw_orphan_after(GRACE, ask);
+    }
+
+    fn withdraw_orphan_after(&self, grace: Duration, ask: &Arc<Ask>) {
+        let (registry, key, id) = (self.clone(), ask.key.clone(), ask.id);
+        self.0.runtime.spawn(async move {
+            sleep(grace).await;
+            if registry.0.open.is_orphan(&key, id)
+                && let Err(SettleError::Store(error)) = registry.settle(id, Outcome::Withdrawn, None).await
+            {
+                tracing::error!(%key, %error, "could not be withdrawn");
+            }
+        });
+    }
+
+    fn watch_deadline(&self, ask: &Arc<Ask>) {
+        let Some(expires_at) = ask.expires_at else { return };
+        let (registry, ask) = (self.clone(), Arc::clone(ask));
+        self.0.runtime.spawn(async move {
+            let left = expires_at.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
+            tokio::select! {
+                () = sleep(left.unsigned_abs()) => registry.expire(&ask).await,
+                _ = registry.settled(&ask.key) => {}
+            }
+        });
+    }
+
+    async fn expire(&self, ask: &Ask) {
+        let done = match ask.on_timeout {
+            OnTimeout::Defer => self.0.store.defer(ask.id, Timestamp::now()).await.map(drop),
+            OnTimeout::Native | OnTimeout::Deny => match self.settle(ask.id, Outcome::Expired, None).await {
+                Err(SettleError::Store(error)) => Err(error),
+                _ => Ok(()),
+            },
+        };
+        if let Err(error) = done {
+            tracing::error!(key = %ask.key, %error, "could not expire");
+        }
+    }
+}

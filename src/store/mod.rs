@@ -1,0 +1,339 @@
+//! The durable truth: every ask, its one outcome and the order of events, in one SQLite file.
+//!
+//! - One thread owns the connection; everybody else sends it work. What waits together is committed together.
+//! - An answer to a call that writes means that it is on disk.
+//! - The order of events is the order of commits, and [`Change`]s are published in that order, on the owner thread,
+//!   before their caller is answered.
+//! - Only this module knows SQLite.
+
+mod commit;
+mod rows;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Settlement};
+
+pub use commit::Sink;
+use commit::{Context, Owner};
+
+/// A place in the order of commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cursor(pub i64);
+
+/// What happened to an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was opened.
+    Opened,
+    /// It got its outcome.
+    Settled,
+    /// Nobody waits any more, and it stays open.
+    Deferred,
+    /// A deferred ask is waited for again.
+    Resumed,
+}
+
+impl ChangeKind {
+    const ALL: [Self; 4] = [Self::Opened, Self::Settled, Self::Deferred, Self::Resumed];
+
+    /// Its name in the event stream.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Opened => "ask.opened",
+            Self::Settled => "ask.settled",
+            Self::Deferred => "ask.deferred",
+            Self::Resumed => "ask.resumed",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Something that is committed.
+#[derive(Debug)]
+pub struct Change {
+    /// Its place in the order of commits.
+    pub cursor: Cursor,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// The ask after it happened.
+    pub ask: Arc<Ask>,
+}
+
+/// What opening came to.
+#[derive(Debug)]
+pub enum Opened {
+    /// A new life.
+    New(Arc<Ask>),
+    /// The key is known, and is open or has an outcome that stands.
+    Known(Arc<Ask>),
+    /// Too many of its session are open.
+    Full,
+}
+
+/// Which states a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateFilter {
+    /// Those that want an answer.
+    Open,
+    /// Those that have an outcome.
+    Settled,
+    /// Both.
+    All,
+}
+
+/// Which asks a list shows: newest first.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// In which state.
+    pub state: StateFilter,
+    /// Of which session.
+    pub session: Option<String>,
+    /// Of which project.
+    pub project: Option<String>,
+    /// Older than this one.
+    pub before: Option<AskId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Why the store did not do as it was told.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite says no: disk full, file damaged, not readable.
+    #[error("{0}")]
+    Sqlite(Arc<rusqlite::Error>),
+    /// The file cannot be made or its directory cannot be used.
+    #[error("{0}: {1}")]
+    File(PathBuf, Arc<std::io::Error>),
+    /// The file comes from a newer version and is left as it is.
+    #[error("the store has schema {found}, and this version knows {known}: use a newer version of answerback")]
+    Newer {
+        /// In the file.
+        found: u32,
+        /// The newest known here.
+        known: u32,
+    },
+    /// The file is another program's.
+    #[error("the file is a database of another program")]
+    Foreign,
+    /// There was no transaction to work in; the log says why.
+    #[error("no transaction could be started")]
+    NoTransaction,
+    /// The daemon is going down.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(Arc::new(error))
+    }
+}
+
+/// The handle everybody uses; cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    owner: Owner,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+/// What was in the file when it was opened.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The asks that still want an answer.
+    pub open: Vec<Ask>,
+    /// The newest event.
+    pub cursor: Cursor,
+}
+
+/// A store that is open but not yet running: what it holds can be taken up before the first change.
+#[derive(Debug)]
+pub struct Opening(Connection);
+
+impl Opening {
+    /// Opens the file, makes it if need be, and brings it to the newest schema.
+    pub fn open(path: &Path) -> Result<(Self, Loaded), StoreError> {
+        create_private(path).map_err(|error| StoreError::File(path.to_path_buf(), Arc::new(error)))?;
+        let mut connection = Connection::open(path)?;
+        // Only a person's own tool can hold the file; it gets a moment to let go.
+        connection.busy_timeout(Duration::from_secs(1))?;
+        schema::prepare(&mut connection)?;
+        let loaded = Loaded { open: rows::open(&connection)?, cursor: Cursor(rows::newest_event(&connection)?) };
+        Ok((Self(connection), loaded))
+    }
+
+    /// Hands the file to its owner thread.
+    pub fn start(self, sink: Sink) -> std::io::Result<Store> {
+        Ok(Store { owner: Owner::start(self.0, sink)? })
+    }
+}
+
+/// SQLite gives its side files the mode of the main one.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+}
+
+impl Store {
+    /// Opens an ask, or finds the life of its key that stands: an open one, an answer, a dismissal. At most
+    /// `per_session` may be open in one session.
+    pub async fn open_ask(&self, new: NewAsk, at: Timestamp, per_session: u32) -> Result<Opened, StoreError> {
+        self.owner
+            .call(true, move |context| {
+                let known = rows::by_key(context.connection, &new.key)?;
+                if let Some(ask) = known.filter(|ask| ask.is_open() || stands(ask)) {
+                    return Ok(Opened::Known(Arc::new(ask)));
+                }
+                if rows::count_open(context.connection, new.key.session())? >= per_session {
+                    return Ok(Opened::Full);
+                }
+                let id = rows::insert(context.connection, &new, at)?;
+                change(context, id, ChangeKind::Opened, at).map(Opened::New)
+            })
+            .await
+    }
+
+    /// Gives an ask its outcome. The ask comes back as it is then: with this outcome (`true`), or with the one that came
+    /// first (`false`).
+    pub async fn settle(&self, id: AskId, settlement: Settlement) -> Result<(Arc<Ask>, bool), StoreError> {
+        self.owner
+            .call(true, move |context| {
+                if rows::settle(context.connection, id, &settlement)? {
+                    let ask = change(context, id, ChangeKind::Settled, settlement.at)?;
+                    return Ok((ask, true));
+                }
+                Ok((Arc::new(rows::by_id(context.connection, id)?), false))
+            })
+            .await
+    }
+
+    /// Lets an open ask go on without a wait. `None`, and nothing done, if it is settled.
+    pub async fn defer(&self, id: AskId, at: Timestamp) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.set_deferred(id, true, None, ChangeKind::Deferred, at).await
+    }
+
+    /// A deferred ask is waited for again, with a deadline of its own. `None`, and nothing done, if it is settled.
+    pub async fn resume(
+        &self,
+        id: AskId,
+        expires_at: Option<Timestamp>,
+        at: Timestamp,
+    ) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.set_deferred(id, false, expires_at, ChangeKind::Resumed, at).await
+    }
+
+    async fn set_deferred(
+        &self,
+        id: AskId,
+        deferred: bool,
+        expires_at: Option<Timestamp>,
+        kind: ChangeKind,
+        at: Timestamp,
+    ) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.owner
+            .call(true, move |context| {
+                if rows::set_deferred(context.connection, id, deferred, expires_at)? {
+                    return change(context, id, kind, at).map(Some);
+                }
+                Ok(None)
+            })
+            .await
+    }
+
+    /// The newest life of a key.
+    pub async fn ask(&self, key: AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.owner.call(false, move |context| Ok(rows::by_key(context.connection, &key)?.map(Arc::new))).await
+    }
+
+    /// What the origin kept for its reply.
+    pub async fn detail(&self, id: AskId) -> Result<String, StoreError> {
+        self.owner.call(false, move |context| Ok(rows::detail(context.connection, id)?)).await
+    }
+
+    /// The asks a filter shows, newest first.
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
+        self.owner
+            .call(false, move |context| {
+                Ok(rows::list(context.connection, &filter)?.into_iter().map(Arc::new).collect())
+            })
+            .await
+    }
+
+    /// The changes after a cursor, oldest first, with each ask as it is now.
+    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
+        self.owner
+            .call(false, move |context| {
+                let events = rows::events_after(context.connection, after.0, limit)?;
+                let change = |(seq, name, ask): (i64, String, Ask)| {
+                    let kind = ChangeKind::from_name(&name)?;
+                    Some(Arc::new(Change { cursor: Cursor(seq), kind, ask: Arc::new(ask) }))
+                };
+                Ok(events.into_iter().filter_map(change).collect())
+            })
+            .await
+    }
+
+    /// Forgets the asks that were settled before a time. Open ones are never forgotten.
+    pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
+        self.owner.call(true, move |context| Ok(rows::purge(context.connection, settled_before)?)).await
+    }
+
+    /// Keeps the hash of a page's token.
+    pub async fn add_page_session(&self, token_hash: [u8; 32], at: Timestamp) -> Result<(), StoreError> {
+        self.owner
+            .call(true, move |context| {
+                context.connection.execute(
+                    "INSERT INTO page_sessions (token_hash, created_at) VALUES (?1, ?2)",
+                    (token_hash, at.as_millisecond()),
+                )?;
+                Ok(())
+            })
+            .await
+    }
+
+    /// Whether a page's token was given out after a time.
+    pub async fn has_page_session(&self, token_hash: [u8; 32], since: Timestamp) -> Result<bool, StoreError> {
+        self.owner
+            .call(false, move |context| {
+                let found = context
+                    .connection
+                    .prepare_cached("SELECT 1 FROM page_sessions WHERE token_hash = ?1 AND created_at > ?2")?
+                    .query_row((token_hash, since.as_millisecond()), |_| Ok(()))
+                    .optional()?;
+                Ok(found.is_some())
+            })
+            .await
+    }
+
+    /// Lets what was sent before finish, then closes the file.
+    pub async fn close(&self) {
+        self.owner.close().await;
+    }
+}
+
+/// Whether the outcome is the reply to the same key asked again. The others mean that nobody said anything.
+fn stands(ask: &Ask) -> bool {
+    let outcome = ask.settlement.as_ref().map(|settlement| &settlement.outcome);
+    matches!(outcome, Some(Outcome::Answered(_) | Outcome::Dismissed { .. }))
+}
+
+fn change(context: &mut Context<'_>, id: AskId, kind: ChangeKind, at: Timestamp) -> Result<Arc<Ask>, StoreError> {
+    let cursor = Cursor(rows::add_event(context.connection, id, kind.name(), at)?);
+    let ask = Arc::new(rows::by_id(context.connection, id)?);
+    context.changes.push(Arc::new(Change { cursor, kind, ask: Arc::clone(&ask) }));
+    Ok(ask)
+}

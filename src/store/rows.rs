@@ -1,0 +1,213 @@
+//! Rows to asks and back.
+
+use jiff::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ask::{Ask, AskId, AskKey, NewAsk, Settlement};
+
+use super::{Filter, StateFilter};
+
+const COLUMNS: &str =
+    "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at";
+
+fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
+    let settlement = match json_or_null(row, 9)? {
+        None => None,
+        Some(outcome) => Some(Settlement {
+            outcome,
+            by: json_or_null(row, 10)?,
+            at: time(row, 11)?.ok_or_else(|| broken(11, "a settled ask without a time"))?,
+        }),
+    };
+    let key: String = row.get(1)?;
+    Ok(Ask {
+        id: AskId(row.get(0)?),
+        key: key.parse::<AskKey>().map_err(|error| broken(1, error))?,
+        origin: word(row, 2)?,
+        project: row.get(3)?,
+        questions: json(row, 4)?,
+        opened_at: time(row, 5)?.ok_or_else(|| broken(5, "an ask without a time"))?,
+        expires_at: time(row, 6)?,
+        on_timeout: word(row, 7)?,
+        deferred: row.get(8)?,
+        settlement,
+    })
+}
+
+fn broken(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| broken(column, error))
+}
+
+fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|error| broken(column, error))).transpose()
+}
+
+/// An enum without content is kept as its bare word.
+fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_value(text.into()).map_err(|error| broken(column, error))
+}
+
+fn to_word(value: impl Serialize) -> rusqlite::Result<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        Ok(_) => Err(rusqlite::Error::ToSqlConversionFailure("not a word".into())),
+        Err(error) => Err(rusqlite::Error::ToSqlConversionFailure(error.into())),
+    }
+}
+
+fn to_json(value: impl Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(&value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let millis: Option<i64> = row.get(column)?;
+    millis.map(|millis| Timestamp::from_millisecond(millis).map_err(|error| broken(column, error))).transpose()
+}
+
+pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp) -> rusqlite::Result<AskId> {
+    connection
+        .prepare_cached(
+            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout)
+             VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout)",
+        )?
+        .execute(named_params! {
+            ":key": new.key.as_str(),
+            ":session": new.key.session(),
+            ":origin": to_word(new.origin)?,
+            ":project": new.project,
+            ":questions": to_json(&new.questions)?,
+            ":detail": new.detail,
+            ":opened_at": opened_at.as_millisecond(),
+            ":expires_at": new.expires_at.map(Timestamp::as_millisecond),
+            ":on_timeout": to_word(new.on_timeout)?,
+        })?;
+    Ok(AskId(connection.last_insert_rowid()))
+}
+
+/// Settles an open ask; `false` if it is not open (any more).
+pub(super) fn settle(connection: &Connection, id: AskId, settlement: &Settlement) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached(
+            "UPDATE asks SET outcome = :outcome, settled_by = :by, settled_at = :at WHERE id = :id AND outcome IS NULL",
+        )?
+        .execute(named_params! {
+            ":id": id.0,
+            ":outcome": to_json(&settlement.outcome)?,
+            ":by": settlement.by.as_ref().map(to_json).transpose()?,
+            ":at": settlement.at.as_millisecond(),
+        })?;
+    Ok(changed == 1)
+}
+
+/// Marks an open ask as deferred or as waited for again; `false` if it is not open.
+pub(super) fn set_deferred(
+    connection: &Connection,
+    id: AskId,
+    deferred: bool,
+    expires_at: Option<Timestamp>,
+) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached("UPDATE asks SET deferred = ?2, expires_at = ?3 WHERE id = ?1 AND outcome IS NULL")?
+        .execute((id.0, deferred, expires_at.map(Timestamp::as_millisecond)))?;
+    Ok(changed == 1)
+}
+
+pub(super) fn by_id(connection: &Connection, id: AskId) -> rusqlite::Result<Ask> {
+    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE id = ?1"))?.query_row([id.0], ask)
+}
+
+/// The newest life of a key.
+pub(super) fn by_key(connection: &Connection, key: &AskKey) -> rusqlite::Result<Option<Ask>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE key = ?1 ORDER BY id DESC LIMIT 1"))?
+        .query_row([key.as_str()], ask)
+        .optional()
+}
+
+pub(super) fn detail(connection: &Connection, id: AskId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT detail FROM asks WHERE id = ?1")?.query_row([id.0], |row| row.get(0))
+}
+
+pub(super) fn open(connection: &Connection) -> rusqlite::Result<Vec<Ask>> {
+    connection.prepare(&format!("SELECT {COLUMNS} FROM asks WHERE outcome IS NULL"))?.query_map([], ask)?.collect()
+}
+
+/// How many asks of a session are open.
+pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Result<u32> {
+    connection
+        .prepare_cached("SELECT count(*) FROM asks WHERE outcome IS NULL AND session = ?1")?
+        .query_row([session], |row| row.get(0))
+}
+
+pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Ask>> {
+    let state = match filter.state {
+        StateFilter::Open => "outcome IS NULL",
+        StateFilter::Settled => "outcome IS NOT NULL",
+        StateFilter::All => "TRUE",
+    };
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM asks
+             WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
+               AND (:before IS NULL OR id < :before)
+             ORDER BY id DESC LIMIT :limit"
+        ))?
+        .query_map(
+            named_params! {
+                ":session": filter.session,
+                ":project": filter.project,
+                ":before": filter.before.map(|id| id.0),
+                ":limit": filter.limit as i64,
+            },
+            ask,
+        )?
+        .collect()
+}
+
+pub(super) fn add_event(connection: &Connection, id: AskId, kind: &str, at: Timestamp) -> rusqlite::Result<i64> {
+    connection.prepare_cached("INSERT INTO events (ask, kind, at) VALUES (?1, ?2, ?3)")?.execute((
+        id.0,
+        kind,
+        at.as_millisecond(),
+    ))?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The events after a cursor, with each ask as it is now.
+pub(super) fn events_after(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<(i64, String, Ask)>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
+             WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+        ))?
+        .query_map((after, limit as i64), |row| Ok((row.get(12)?, row.get(13)?, ask(row)?)))?
+        .collect()
+}
+
+/// The newest event ever, also when it has been purged.
+pub(super) fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'events'", [], |row| row.get(0))
+        .optional()
+        .map(|seq| seq.unwrap_or(0))
+}
+
+/// Forgets what was settled before a time; its events go with it.
+pub(super) fn purge(connection: &Connection, settled_before: Timestamp) -> rusqlite::Result<usize> {
+    connection
+        .execute("DELETE FROM asks WHERE outcome IS NOT NULL AND settled_at < ?1", [settled_before.as_millisecond()])
+}

@@ -1,0 +1,71 @@
+//! The schema and its migrations. A migration, once released, is never changed: the next one is added below it.
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+/// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
+const APPLICATION_ID: i32 = 0x414e_5357;
+
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE asks (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        key        TEXT NOT NULL,
+        session    TEXT NOT NULL,
+        origin     TEXT NOT NULL,
+        project    TEXT,
+        questions  TEXT NOT NULL,               -- JSON
+        detail     TEXT NOT NULL,               -- what the origin needs for its reply
+        opened_at  INTEGER NOT NULL,            -- milliseconds since 1970, as all times
+        expires_at INTEGER,
+        on_timeout TEXT NOT NULL,
+        deferred   INTEGER NOT NULL DEFAULT 0,
+        outcome    TEXT,                        -- JSON; NULL while open
+        settled_by TEXT,                        -- JSON; NULL where nobody did
+        settled_at INTEGER
+    ) STRICT;
+    CREATE UNIQUE INDEX asks_open ON asks (key) WHERE outcome IS NULL;
+    CREATE INDEX asks_open_session ON asks (session) WHERE outcome IS NULL;
+    CREATE INDEX asks_key ON asks (key, id);
+    CREATE INDEX asks_settled ON asks (settled_at) WHERE outcome IS NOT NULL;
+
+    CREATE TABLE events (
+        seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+        ask  INTEGER NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL,
+        at   INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX events_ask ON events (ask);
+
+    CREATE TABLE page_sessions (
+        token_hash BLOB PRIMARY KEY,
+        created_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+"];
+
+const NEWEST: u32 = MIGRATIONS.len() as u32;
+
+/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version > NEWEST {
+        return Err(StoreError::Newer { found: version, known: NEWEST });
+    }
+    let empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    if application_id != APPLICATION_ID && !empty {
+        return Err(StoreError::Foreign);
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // A commit that was reported is on disk, power failure included.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let transaction = connection.transaction()?;
+    for migration in &MIGRATIONS[version as usize..] {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", NEWEST)?;
+    transaction.commit()?;
+    Ok(())
+}

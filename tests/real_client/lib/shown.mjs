@@ -1,0 +1,25 @@
+const CONTEXT = "PreToolUse:AskUserQuestion hook additional context:";
+
+/** What one request showed the model after its own last message. */
+export class Shown {
+  constructor(blocks) {
+    this.blocks = blocks;
+  }
+
+  /** The result of one call: `{ text, isError }`. */
+  result({ id }) {
+    const block = this.blocks.find(({ type, tool_use_id }) => type === "tool_result" && tool_use_id === id);
+    if (!block) throw new Error(`the model was not shown a result of ${id}: ${JSON.stringify(this.blocks)}`);
+    const { content } = block;
+    const text = typeof content === "string" ? content : content.map((part) => part.text).join("\n");
+    return { text, isError: block.is_error === true };
+  }
+
+  /** The contexts that our hooks added, one string for each. The client puts them all into one system message. */
+  get contexts() {
+    return this.blocks
+      .filter(({ role, type, text }) => role === "system" && type === "text" && text.startsWith(CONTEXT))
+      .flatMap(({ text }) => text.split(CONTEXT).slice(1))
+      .map((text) => text.trim());
+  }
+}

@@ -1,0 +1,104 @@
+// One scratch world for each test: HOME, project, settings with the hook, the scripted model, and in time a daemon.
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { required } from "./clients.mjs";
+import { Daemon } from "./daemon.mjs";
+import { MessagesApi } from "./messages_api.mjs";
+import { endProcessesOf, Process } from "./process.mjs";
+import { within } from "./until.mjs";
+
+const DAY_SECONDS = 86_400;
+
+/** A test in a world of its own; a failure reports all that the world knows. */
+export function scenario(name, body) {
+  test(name, async () => {
+    const world = await World.create();
+    try {
+      await body(world);
+    } catch (error) {
+      error.stack += `\n\n${await world.report()}`;
+      throw error;
+    } finally {
+      await world.close();
+    }
+  });
+}
+
+export class World {
+  #root;
+  #processes = [];
+
+  static async create() {
+    const world = new World();
+    world.#root = await fs.realpath(await fs.mkdtemp(path.join(os.tmpdir(), "answerback-real-client-")));
+    world.home = path.join(world.#root, "home");
+    world.project = path.join(world.#root, "project");
+    world.bin = path.resolve(required("ANSWERBACK_BIN_DIR"));
+    world.daemon = new Daemon(world.home);
+    world.model = await MessagesApi.start();
+    await world.#furnish();
+    return world;
+  }
+
+  /** All that the client gets to see of our environment: nothing of an enclosing Claude Code session. */
+  get env() {
+    return {
+      PATH: process.env.PATH,
+      HOME: this.home,
+      TMPDIR: path.join(this.#root, "tmp"),
+      ANTHROPIC_BASE_URL: this.model.url,
+      ANTHROPIC_API_KEY: "dummy",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      DISABLE_TELEMETRY: "1",
+    };
+  }
+
+  /** Starts a program in the project; the world ends it if the test does not. */
+  spawn(command, args, { env = this.env, stdin = "ignore" } = {}) {
+    const started = new Process(command, args, { cwd: this.project, env, stdio: [stdin, "pipe", "pipe"] });
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** What the model was shown together with the result of this call. */
+  shown(call) {
+    return within(`the model being shown the result of ${call.id}`, this.model.shown(call));
+  }
+
+  async report() {
+    const parts = this.#processes.map(({ child, stdout, stderr }) => {
+      const end = child.exitCode ?? child.signalCode ?? "still running";
+      return `--- ${child.spawnargs.join(" ")}\nended: ${end}\nstdout:\n${stdout}\nstderr:\n${stderr}`;
+    });
+    parts.push(`--- daemon\n${await this.daemon.log()}`, `--- model\n${this.model.problems.join("\n")}`);
+    return clipLines(parts.join("\n"));
+  }
+
+  async close() {
+    await endProcessesOf(this.home);
+    this.model.stop();
+    await fs.rm(this.#root, { recursive: true, force: true });
+  }
+
+  async #furnish() {
+    const hook = { type: "command", command: path.join(this.bin, "answerback-hook"), args: [], timeout: DAY_SECONDS };
+    const settings = { hooks: { PreToolUse: [{ matcher: "AskUserQuestion", hooks: [hook] }] } };
+    await write(path.join(this.project, ".claude/settings.json"), JSON.stringify(settings));
+    await write(path.join(this.home, ".config/answerback/config.toml"), "port = 0\n");
+    await fs.mkdir(this.env.TMPDIR);
+  }
+}
+
+async function write(file, text) {
+  await fs.mkdir(path.dirname(file), { recursive: true });
+  await fs.writeFile(file, text);
+}
+
+// stream-json prints lines of many kilobytes whose beginning tells enough.
+function clipLines(text) {
+  return text.replaceAll(/^(.{600}).+$/gm, "$1 [...]");
+}
