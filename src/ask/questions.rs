@@ -14,7 +14,7 @@ pub struct Question {
     /// The question; its answer is given under this text.
     pub question: String,
     /// A word or two for a chip or a tab.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub header: String,
     /// What can be chosen; none means free text.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct QuestionOption {
     /// The answer, if this is chosen.
     pub label: String,
     /// What it means.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub description: String,
     /// Something to look at before choosing: code, a sketch, a mock-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]

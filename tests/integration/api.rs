@@ -1,0 +1,264 @@
+//! The HTTP API as docs/api.md describes it.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::http::Request;
+use crate::world::{World, question};
+
+fn asks(list: &Value) -> Vec<&str> {
+    list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn lists_by_state_session_and_project_newest_first_and_in_pages() {
+    let mut world = World::new();
+    let _hooks: Vec<_> = ["one", "two", "three"].iter().map(|id| world.ask("s", id, &[question("Which?")])).collect();
+    let (_hook, _) = world.ask("other", "four", &[question("Which?")]);
+    world.answer("s__two", &json!({"Which?": "A"})).expect(200);
+    let list = |query: &str| world.get(&format!("/v1/asks{query}")).expect(200).json();
+    assert_eq!(asks(&list("")), ["other__four", "s__three", "s__one"]);
+    assert_eq!(asks(&list("?state=settled")), ["s__two"]);
+    assert_eq!(asks(&list("?state=all")), ["other__four", "s__three", "s__two", "s__one"]);
+    assert_eq!(asks(&list("?state=all&session=s&project=/work/shop")), ["s__three", "s__two", "s__one"]);
+    assert_eq!(asks(&list("?session=s")), ["s__three", "s__one"]);
+    assert_eq!(asks(&list("?project=/elsewhere")), Vec::<&str>::new());
+    for state in ["open&session=s", "all&session=s"] {
+        let first = list(&format!("?state={state}&limit=1"));
+        assert_eq!(asks(&first), ["s__three"]);
+        let second = list(&format!("?state={state}&limit=5&before={}", first["next"]));
+        assert_eq!(*asks(&second).last().unwrap(), "s__one");
+        assert_eq!(second["next"], Value::Null);
+    }
+}
+
+#[test]
+fn an_ask_tells_everything_about_itself() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
+    for (field, value) in [
+        ("key", json!("s__t")),
+        ("session", json!("s")),
+        ("tool_use_id", json!("t")),
+        ("origin", json!("claude-code")),
+        ("project", json!("/work/shop")),
+        ("questions", json!([question("Which?")])),
+        ("state", json!("open")),
+        ("deferred", json!(false)),
+        ("outcome", Value::Null),
+        ("expires_at", Value::Null),
+    ] {
+        assert_eq!(ask[field], value, "{field}");
+    }
+    assert!(ask["opened_at"].as_str().unwrap().ends_with('Z'));
+    world.post(&format!("/v1/asks/{key}/dismiss"), &json!({"reason": "no"})).expect(200);
+    let settled = world.get(&format!("/v1/asks/{key}")).json();
+    assert_eq!(settled["outcome"], json!({"kind": "dismissed", "reason": "no", "by": {"channel": "token"}}));
+    assert!(settled["settled_at"].as_str().unwrap() >= settled["opened_at"].as_str().unwrap());
+}
+
+#[test]
+fn a_list_that_has_not_changed_is_not_sent_again() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let etag = world.get("/v1/asks").header("etag").unwrap().to_owned();
+    let again = |etag: &str| {
+        let mut headers = world.headers();
+        headers.push(("if-none-match".into(), etag.into()));
+        Request { line: "GET /v1/asks", headers, body: b"" }.over_tcp(&world.address()).unwrap()
+    };
+    assert_eq!(again(&etag).expect(304).body, b"");
+    again("\"0\"").expect(200);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_ne!(again(&etag).expect(200).header("etag").unwrap(), etag);
+}
+
+#[test]
+fn a_long_poll_returns_with_the_change() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let cursor = world.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
+    let started = Instant::now();
+    let (list, ask) = thread::scope(|scope| {
+        let list = scope.spawn(|| world.get(&format!("/v1/asks?since={cursor}&wait=20")).expect(200).json());
+        let ask = scope.spawn(|| world.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json());
+        world.answer(&key, &json!({"Which?": "A"})).expect(200);
+        (list.join().unwrap(), ask.join().unwrap())
+    });
+    assert!(started.elapsed().as_secs() < 15, "both came back before their time was up");
+    assert_eq!(list["asks"], json!([]));
+    assert!(list["cursor"].as_str().unwrap().parse::<i64>().unwrap() > cursor.parse().unwrap());
+    assert_eq!(ask["state"], "settled");
+    // Nothing changes any more: it returns when the time is up, with the same cursor.
+    let cursor = list["cursor"].as_str().unwrap();
+    assert_eq!(world.get(&format!("/v1/asks?since={cursor}&wait=1")).expect(200).json()["cursor"], cursor);
+    // A cursor of another store is not waited for.
+    world.get("/v1/asks?since=999999&wait=20").expect(200);
+    assert!(started.elapsed().as_secs() < 15);
+}
+
+#[test]
+fn any_program_can_ask() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let body = json!({"questions": [{"question": "Deploy?", "options": [{"label": "Yes"}, {"label": "No"}]},
+        {"question": "Which name?"}], "project": "/work/site"});
+    let created = world.post("/v1/asks", &body).expect(201);
+    let ask = created.json();
+    let key = ask["key"].as_str().unwrap();
+    assert_eq!(created.header("location"), Some(format!("/v1/asks/{key}").as_str()));
+    assert_eq!((&ask["origin"], &ask["project"]), (&json!("program"), &json!("/work/site")));
+    world.answer(key, &json!({"Deploy?": "Yes", "Which name?": "blue"})).expect(200);
+    assert_eq!(world.settled(key)["outcome"]["answers"], json!({"Deploy?": "Yes", "Which name?": "blue"}));
+
+    for (body, why) in [
+        (json!({"questions": []}), "1 to 16"),
+        (json!({"questions": [{"question": " "}]}), "no text"),
+        (json!({"questions": [{"question": "a"}, {"question": "a"}]}), "same text"),
+        (json!({"questions": [{"text": "a"}]}), "missing field"),
+        (json!({}), "missing field"),
+    ] {
+        let title = world.post("/v1/asks", &body).expect(422).json()["title"].to_string();
+        assert!(title.contains(why), "{title}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_refused_with_a_reason() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let answer = format!("/v1/asks/{key}/answer");
+    let send = |line: &str, content_type: &str, body: &[u8]| {
+        let mut headers = world.headers();
+        headers.retain(|(name, _)| name != "content-type");
+        if !content_type.is_empty() {
+            headers.push(("content-type".into(), content_type.into()));
+        }
+        Request { line, headers, body }.over_tcp(&world.address()).unwrap()
+    };
+    let post = format!("POST {answer}");
+    let good = br#"{"answers": {"Which?": "A"}}"#;
+    let deep = format!(r#"{{"answers": {{"Which?": {}{}}}}}"#, "[".repeat(200), "]".repeat(200));
+    for (line, content_type, body, status) in [
+        (post.as_str(), "application/json", &b"{"[..], 400),
+        (&post, "application/json", b"", 400),
+        (&post, "application/json", b"\xff", 400),
+        (&post, "application/json", deep.as_bytes(), 400),
+        (&post, "application/json", b"[]", 422),
+        (&post, "application/json", br#"{"answers": 3}"#, 422),
+        (&post, "text/plain", good, 415),
+        (&post, "application/x-www-form-urlencoded", good, 415),
+        (&post, "multipart/form-data; boundary=x", good, 415),
+        (&post, "application/jsonp", good, 415),
+        (&post, "", good, 415),
+        (&post, "application/json", &vec![b' '; 2 * 1024 * 1024], 413),
+        ("GET /v1/asks?state=closed", "", b"", 400),
+        ("GET /v1/asks?since=soon", "", b"", 400),
+        ("GET /v1/nothing", "", b"", 404),
+        ("GET /v1/asks/s__nobody", "", b"", 404),
+        ("DELETE /v1/asks", "", b"", 405),
+        (&format!("GET {answer}"), "", b"", 405),
+    ] {
+        let reply = send(line, content_type, body).expect(status);
+        assert_eq!(reply.header("content-type"), Some("application/problem+json"), "{line}");
+        let problem = reply.json();
+        assert_eq!(problem["status"], status, "{line}");
+        assert!(problem["type"].as_str().unwrap().starts_with("urn:answerback:problem:"), "{problem}");
+        assert!(problem["title"].as_str().unwrap().ends_with('.'), "{problem}");
+    }
+    send(&post, "Application/JSON; charset=utf-8", good).expect(200);
+}
+
+#[test]
+fn compressed_bodies_are_refused() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let mut headers = world.headers();
+    headers.push(("content-encoding".into(), "gzip".into()));
+    let line = format!("POST /v1/asks/{key}/answer");
+    Request { line: &line, headers, body: b"\x1f\x8b" }.over_tcp(&world.address()).unwrap().expect(415);
+}
+
+#[test]
+fn the_description_covers_every_route_and_each_needs_a_token() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let openapi = world.get("/v1/openapi.json").expect(200).json();
+    assert!(openapi["openapi"].as_str().unwrap().starts_with("3.1"));
+    let described: BTreeSet<_> = openapi["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |method| format!("{method} {path}")))
+        .collect();
+    let expected = [
+        "get /healthz",
+        "get /v1/asks",
+        "get /v1/asks/{key}",
+        "get /v1/events",
+        "get /v1/version",
+        "post /v1/asks",
+        "post /v1/asks/{key}/answer",
+        "post /v1/asks/{key}/dismiss",
+        "post /v1/asks/{key}/release",
+        "post /v1/hooks/claude-code",
+        "post /v1/launch",
+        "post /v1/session",
+    ];
+    assert_eq!(described, expected.map(str::to_owned).into());
+    let hidden = ["get /v1/openapi.json", "get /v1/nothing", "delete /v1/asks"].map(str::to_owned);
+    for route in described.iter().chain(&hidden) {
+        let without = ["get /healthz", "post /v1/session"].contains(&route.as_str());
+        let line = route.replace("{key}", "s__t");
+        let (method, path) = line.split_once(' ').unwrap();
+        for token in ["", "Bearer ", "Bearer wrong", "Basic abc", &format!("Bearer {}x", world.token())] {
+            let mut headers = vec![("host".to_owned(), world.address())];
+            if !token.is_empty() {
+                headers.push(("authorization".into(), token.into()));
+            }
+            let line = format!("{} {path}", method.to_uppercase());
+            let reply = Request { line: &line, headers, body: b"" }.over_tcp(&world.address()).unwrap();
+            let expected =
+                if without && token.is_empty() { !matches!(reply.status, 401 | 403) } else { reply.status == 401 };
+            assert!(expected, "{line} with {token:?}: {}", reply.status);
+        }
+    }
+}
+
+#[test]
+fn tokens_are_for_what_they_are_for() {
+    let mut world = World::new();
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let hook_token = world.daemon_json().unwrap()["hook_token"].as_str().unwrap().to_owned();
+    let with = |token: &str, line: &str, body: &Value| {
+        let mut headers = world.headers();
+        headers.retain(|(name, _)| name != "authorization");
+        headers.push(("authorization".into(), format!("Bearer {token}")));
+        Request { line, headers, body: body.to_string().as_bytes() }.over_tcp(&world.address()).unwrap()
+    };
+    let stop = json!({"hook_event_name": "Stop", "session_id": "s"});
+    with(&hook_token, &format!("POST /v1/asks/{key}/answer"), &json!({"answers": {"Which?": "A"}})).expect(403);
+    with(&hook_token, "GET /v1/asks", &json!({})).expect(403);
+    with(&world.token(), "POST /v1/hooks/claude-code", &stop).expect(403);
+    with(&world.token(), "POST /v1/launch", &json!({})).expect(403);
+    assert_eq!(with(&hook_token, "POST /v1/hooks/claude-code", &stop).expect(200).body, b"");
+    world.answer(&key, &json!({"Which?": "B"})).expect(200);
+    // A hook over HTTP gets the same reply as the program does.
+    let call = crate::world::call("s", "t", &[question("Which?")]);
+    let reply = with(&hook_token, "POST /v1/hooks/claude-code", &call).expect(200).json();
+    assert_eq!(reply["hookSpecificOutput"], hook.reply());
+}
+
+#[test]
+fn the_version_is_told() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let version = world.get("/v1/version").expect(200).json();
+    assert_eq!(version, json!({"version": env!("CARGO_PKG_VERSION"), "protocol": 1}));
+    let json = world.daemon_json().unwrap();
+    assert_eq!((&json["version"], &json["protocol"]), (&version["version"], &version["protocol"]));
+}

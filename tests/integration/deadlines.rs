@@ -1,0 +1,66 @@
+//! What happens when nobody answers in time.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, call, question};
+
+#[test]
+fn a_question_that_expires_goes_back_to_the_terminal() {
+    let mut world = World::with_config("timeout_seconds = 1\n");
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    assert_ne!(world.get(&format!("/v1/asks/{key}")).json()["expires_at"], Value::Null);
+    hook.no_decision();
+    assert_eq!(world.settled(&key)["outcome"], json!({"kind": "expired", "by": null}));
+    world.answer(&key, &json!({"Which?": "A"})).expect(410);
+}
+
+#[test]
+fn or_the_agent_is_told() {
+    let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"deny\"\n");
+    let (hook, _) = world.ask("s", "t", &[question("Which?")]);
+    assert_eq!(hook.reply()["permissionDecision"], "deny");
+}
+
+#[test]
+fn or_the_run_ends_and_the_answer_is_kept_for_the_next() {
+    let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"defer\"\n");
+    let same = call("s", "t", &[question("Which?")]);
+    let (first, key) = world.ask("s", "t", &[question("Which?")]);
+    assert_eq!(first.reply()["permissionDecision"], "defer");
+    let ask = world.get(&format!("/v1/asks/{key}")).json();
+    assert_eq!((&ask["state"], &ask["deferred"]), (&json!("open"), &json!(true)));
+
+    // A resumed run that still finds no answer is deferred again.
+    let second = world.hook(&same);
+    assert_eq!(second.reply()["permissionDecision"], "defer");
+
+    // Longer than the grace after a restart, nobody waits and it stays open: the time itself is tested.
+    world.kill_daemon();
+    drop(world.daemon());
+    assert_eq!(world.get(&format!("/v1/asks/{key}?wait=11")).json()["state"], "open");
+
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let third = world.hook(&same);
+    assert_eq!(third.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+}
+
+#[test]
+fn a_deadline_goes_on_across_a_restart() {
+    let mut world = World::with_config("timeout_seconds = 3\n");
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let expires_at = world.get(&format!("/v1/asks/{key}")).json()["expires_at"].clone();
+    let pid = world.kill_daemon();
+    world.until_daemon_other_than(pid);
+    assert_eq!(world.get(&format!("/v1/asks/{key}")).json()["expires_at"], expires_at);
+    hook.no_decision();
+    assert_eq!(world.settled(&key)["outcome"]["kind"], "expired");
+}
+
+#[test]
+fn a_programs_question_has_a_deadline_of_its_own() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let body = json!({"questions": [question("Deploy?")], "timeout_seconds": 1});
+    let key = world.post("/v1/asks", &body).expect(201).json()["key"].as_str().unwrap().to_owned();
+    assert_eq!(world.settled(&key)["outcome"]["kind"], "expired");
+}

@@ -1,0 +1,20 @@
+//! What the hook is made of: Claude Code waits for it on every question, so it stays tiny.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+#[test]
+fn the_hook_is_a_handful_of_crates_and_no_runtime() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "-p", "answerback-hook", "-e", "normal", "--prefix", "none"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let crates: BTreeSet<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(crates.contains("answerback-hook") && crates.len() <= 6, "{crates:?}");
+    for heavy in ["tokio", "hyper", "clap", "serde", "serde_json"] {
+        assert!(!crates.contains(heavy), "{heavy} got into the hook");
+    }
+}

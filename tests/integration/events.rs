@@ -1,0 +1,108 @@
+//! The event stream: every change once and in order, from where a reader left off.
+
+use std::io::BufRead;
+
+use serde_json::{Value, json};
+
+use crate::http::Request;
+use crate::world::{World, question};
+
+/// The next `count` events as (id, name, data).
+struct Stream(Box<dyn BufRead>);
+
+impl Stream {
+    fn open(world: &World, last_event_id: Option<&str>) -> Self {
+        let mut headers = world.headers();
+        headers.extend(last_event_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
+        let request = Request { line: "GET /v1/events", headers, body: b"" };
+        let (reply, body) = request.stream(&world.address()).unwrap();
+        assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+        reply.expect(200);
+        Self(Box::new(body))
+    }
+
+    fn next(&mut self) -> (i64, String, Value) {
+        let (mut id, mut name) = (0, String::new());
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the stream ended");
+            match line.trim_end().split_once(": ") {
+                Some(("id", value)) => id = value.parse().unwrap(),
+                Some(("event", value)) => name = value.to_owned(),
+                Some(("data", value)) => return (id, name, serde_json::from_str(value).unwrap()),
+                // Chunk lengths of the transfer, and blank lines.
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn changes_are_streamed_live_in_order() {
+    let mut world = World::new();
+    let (_hook, before) = world.ask("s", "before", &[question("Which?")]);
+    let mut stream = Stream::open(&world, None);
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    world.post(&format!("/v1/asks/{before}/release"), &json!({})).expect(200);
+    let events = [stream.next(), stream.next(), stream.next()];
+    let seen: Vec<_> =
+        events.iter().map(|(_, name, data)| (name.as_str(), data["ask"]["key"].as_str().unwrap())).collect();
+    assert_eq!(seen, [("ask.opened", key.as_str()), ("ask.settled", key.as_str()), ("ask.settled", before.as_str())]);
+    assert_eq!(events[1].2["ask"]["outcome"]["answers"], json!({"Which?": "A"}));
+    assert!(events.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    assert_eq!(events[2].2["cursor"], events[2].0.to_string());
+}
+
+#[test]
+fn a_reader_that_comes_back_misses_nothing_also_across_a_restart() {
+    let mut world = World::new();
+    let (_hook, _) = world.ask("s", "first", &[question("Which?")]);
+    let mut stream = Stream::open(&world, Some("0"));
+    let (seen, _, first) = stream.next();
+    assert_eq!(first["ask"]["key"], "s__first");
+    drop(stream);
+
+    // More than one page of a replay, and a restart in between.
+    let pid = world.kill_daemon();
+    world.until_daemon_other_than(pid);
+    let mut keys = Vec::new();
+    for n in 0..150 {
+        let body = json!({"questions": [question(&format!("Number {n}?"))]});
+        let key = world.post("/v1/asks", &body).expect(201).json()["key"].as_str().unwrap().to_owned();
+        world.post(&format!("/v1/asks/{key}/dismiss"), &json!({})).expect(200);
+        keys.push(key);
+    }
+    let mut stream = Stream::open(&world, Some(&seen.to_string()));
+    let mut last = seen;
+    for key in &keys {
+        for kind in ["ask.opened", "ask.settled"] {
+            let (id, name, data) = stream.next();
+            assert_eq!((name.as_str(), data["ask"]["key"].as_str().unwrap()), (kind, key.as_str()));
+            assert!(id > last);
+            last = id;
+        }
+    }
+    // And goes on live.
+    world.answer("s__first", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(stream.next().1, "ask.settled");
+}
+
+#[test]
+fn the_cursor_of_a_list_is_where_the_stream_goes_on() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let cursor = world.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let (_, name, data) = Stream::open(&world, Some(&cursor)).next();
+    assert_eq!((name.as_str(), &data["ask"]["key"]), ("ask.settled", &json!(key)));
+}
+
+#[test]
+fn a_strange_last_event_id_is_refused() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut headers = world.headers();
+    headers.push(("last-event-id".into(), "yesterday".into()));
+    Request { line: "GET /v1/events", headers, body: b"" }.over_tcp(&world.address()).unwrap().expect(400);
+}

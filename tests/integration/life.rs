@@ -1,0 +1,216 @@
+//! Daemons come and go; questions, hooks and answers do not notice.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::world::{ANSWERBACK, Hook, World, call, question, signal, until};
+
+#[test]
+fn many_hooks_without_a_daemon_start_one() {
+    let mut world = World::new();
+    let hooks: Vec<_> = (0..30).map(|n| world.hook(&call("s", &format!("t{n}"), &[question("Which?")]))).collect();
+    for (n, hook) in hooks.into_iter().enumerate() {
+        let key = format!("s__t{n}");
+        world.until_open(&key);
+        world.answer(&key, &json!({"Which?": n.to_string()})).expect(200);
+        assert_eq!(hook.reply()["updatedInput"]["answers"]["Which?"], n.to_string());
+    }
+    assert_eq!(world.log().matches(" ready ").count(), 1, "{}", world.log());
+}
+
+#[test]
+fn a_daemon_started_by_a_hook_is_nobodys_child_and_holds_nothing_of_it() {
+    let mut world = World::new();
+    let (_hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let pid = world.daemon_pid();
+    let proc = |name: &str| format!("/proc/{pid}/{name}");
+    let stat = fs::read_to_string(proc("stat")).unwrap();
+    let fields: Vec<_> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    let (parent, session) = (fields[1], fields[3]);
+    assert_ne!(parent, std::process::id().to_string());
+    let own = fs::read_to_string("/proc/self/stat").unwrap();
+    assert_ne!(session, own.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap());
+    assert_eq!(fs::read_link(proc("cwd")).unwrap().to_str(), Some("/"));
+    for fd in ["fd/0", "fd/1", "fd/2"] {
+        assert_eq!(fs::read_link(proc(fd)).unwrap().to_str(), Some("/dev/null"), "{fd}");
+    }
+    // The test harness's own pipes are inherited by the hook; none may be left here.
+    let pipes = fs::read_dir(proc("fd")).unwrap().flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
+    assert_eq!(pipes.filter(|target| target.to_string_lossy().starts_with("pipe:")).count(), 0);
+}
+
+#[test]
+fn the_daemon_learns_little_of_the_hooks_environment() {
+    let mut world = World::new();
+    let mut command = world.command(crate::world::HOOK);
+    command.env("CLAUDE_CODE_MESSAGING_TOKEN", "secret").env("ANTHROPIC_API_KEY", "secret").env("LANG", "C.UTF-8");
+    command.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    let _hook = world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes());
+    world.until_open("s__t");
+    let environment = fs::read_to_string(format!("/proc/{}/environ", world.daemon_pid())).unwrap();
+    assert!(!environment.contains("secret") && environment.contains("LANG=C.UTF-8"), "{environment}");
+    for name in fs::read_dir(world.state("")).unwrap().flatten() {
+        let bytes = fs::read(name.path()).unwrap_or_default();
+        assert!(!bytes.windows(6).any(|window| window == b"secret"), "{:?}", name.path());
+    }
+}
+
+#[test]
+fn a_killed_daemon_is_started_again_by_the_hook_that_waits() {
+    let mut world = World::new();
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
+    for _ in 0..3 {
+        let pid = world.kill_daemon();
+        world.until_daemon_other_than(pid);
+        world.until_open(&key);
+        assert!(hook.is_waiting());
+    }
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+    assert_eq!(world.get("/v1/asks?state=all").json()["asks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn many_waits_survive_a_killed_daemon() {
+    let mut world = World::new();
+    let hooks: Vec<(Hook, String)> =
+        (0..30).map(|n| world.ask(&format!("s{}", n % 3), &format!("t{n}"), &[question("Which?")])).collect();
+    let pid = world.kill_daemon();
+    world.until_daemon_other_than(pid);
+    for (n, (_, key)) in hooks.iter().enumerate() {
+        world.answer(key, &json!({"Which?": n.to_string()})).expect(200);
+    }
+    for (n, (hook, _)) in hooks.into_iter().enumerate() {
+        assert_eq!(hook.reply()["updatedInput"]["answers"]["Which?"], n.to_string());
+    }
+}
+
+#[test]
+fn an_answer_outlives_the_daemon_that_took_it() {
+    let mut world = World::new();
+    for round in 0..10 {
+        let (hook, key) = world.ask("s", &format!("t{round}"), &[question("Which?")]);
+        // The hook cannot listen, so the answer can only come from disk.
+        signal(hook.pid(), Signal::STOP);
+        world.kill_daemon();
+        let mut second = world.daemon();
+        world.answer(&key, &json!({"Which?": "A"})).expect(200);
+        signal(second.id(), Signal::KILL);
+        second.wait().unwrap();
+        signal(hook.pid(), Signal::CONT);
+        assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+    }
+}
+
+#[test]
+fn a_stopped_daemon_leaves_questions_open_and_cleans_up() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    signal(hook.pid(), Signal::STOP);
+    signal(daemon.id(), Signal::TERM);
+    assert!(daemon.wait().unwrap().success());
+    assert!(!world.state("daemon.json").exists() && !world.state("daemon.sock").exists());
+    drop(world.daemon());
+    world.until_open(&key);
+    signal(hook.pid(), Signal::CONT);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+}
+
+#[test]
+fn what_a_dead_daemon_left_behind_is_no_obstacle() {
+    let mut world = World::new();
+    drop(world.daemon());
+    world.kill_daemon();
+    assert!(world.state("daemon.json").exists() && world.state("daemon.sock").exists());
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    hook.reply();
+}
+
+#[test]
+fn a_hook_that_died_with_its_daemon_is_not_waited_for_forever() {
+    let mut world = World::new();
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    signal(hook.pid(), Signal::STOP);
+    world.kill_daemon();
+    signal(hook.pid(), Signal::KILL);
+    hook.finish();
+    drop(world.daemon());
+    assert_eq!(world.get("/v1/asks").json()["asks"].as_array().unwrap().len(), 1);
+    assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");
+}
+
+#[test]
+fn a_second_daemon_is_refused() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let second = world.command(ANSWERBACK).arg("daemon").output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("running already"), "{second:?}");
+    world.get("/healthz").expect(200);
+}
+
+#[test]
+fn a_taken_port_is_no_obstacle_unless_it_was_asked_for() {
+    let mut world = World::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let exactly = world.command(ANSWERBACK).args(["daemon", "--port", &port.to_string()]).output().unwrap();
+    assert_eq!(exactly.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&exactly.stderr).contains("choose another port"), "{exactly:?}");
+    world.write_config(&format!("port = {port}\n"));
+    drop(world.daemon());
+    assert_ne!(world.address(), format!("127.0.0.1:{port}"));
+    world.get("/healthz").expect(200);
+}
+
+#[test]
+fn it_listens_on_loopback_only() {
+    let mut world = World::new();
+    let daemon = world.daemon();
+    let sockets = fs::read_to_string(format!("/proc/{}/net/tcp", daemon.id())).unwrap();
+    let port: u16 = world.address().rsplit(':').next().unwrap().parse().unwrap();
+    let listening: Vec<_> =
+        sockets.lines().filter(|line| line.contains(&format!(":{port:04X} 00000000:0000 0A"))).collect();
+    assert_eq!(listening.len(), 1);
+    assert!(listening[0].contains(&format!("0100007F:{port:04X}")), "{listening:?}");
+}
+
+#[test]
+fn a_full_backlog_is_waited_out() {
+    let mut world = World::new();
+    fs::create_dir_all(world.state("")).unwrap();
+    // Somebody who listens and accepts nothing until its backlog is full.
+    let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    let socket = world.state("daemon.sock");
+    let full = || {
+        let client = rustix::net::socket_with(
+            rustix::net::AddressFamily::UNIX,
+            rustix::net::SocketType::STREAM,
+            rustix::net::SocketFlags::NONBLOCK,
+            None,
+        )
+        .unwrap();
+        let address = rustix::net::SocketAddrUnix::new(&socket).unwrap();
+        rustix::net::connect(&client, &address).map(|()| client)
+    };
+    let waiting: Vec<_> = std::iter::from_fn(|| full().ok()).take(64).collect();
+    assert!(waiting.len() < 64, "the backlog has no end");
+    let mut hook = world.hook(&call("s", "t", &[question("Which?")]));
+    assert!(hook.is_waiting());
+    for _ in &waiting {
+        drop(listener.accept().unwrap());
+    }
+    let (stream, _) = listener.accept().unwrap();
+    until("the hook's call", || {
+        let mut head = [0; 4];
+        std::io::Read::read_exact(&mut &stream, &mut head).ok().filter(|()| &head == b"POST")
+    });
+}

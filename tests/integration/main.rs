@@ -1,0 +1,17 @@
+//! The two real programs, driven as Claude Code, a person and a companion program drive them.
+//!
+//! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
+
+mod answers;
+mod api;
+mod browsers;
+mod deadlines;
+mod dependencies;
+mod events;
+mod fail_open;
+mod http;
+mod idle;
+mod life;
+mod sign_in;
+mod store;
+mod world;

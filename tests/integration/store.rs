@@ -1,0 +1,91 @@
+//! The file the truth is in.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::world::{ANSWERBACK, World, call, question};
+
+#[test]
+fn a_newer_store_is_refused_and_left_as_it_is() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    world.kill_daemon();
+    daemon.wait().unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    let before = fs::read(world.state("asks.db")).unwrap();
+    let refused = world.command(ANSWERBACK).arg("daemon").output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert!(stderr.contains("schema 99") && stderr.contains("newer version"), "{stderr}");
+    assert_eq!(fs::read(world.state("asks.db")).unwrap(), before);
+    world.hook(&call("s", "t", &[question("Which?")])).no_decision();
+}
+
+#[test]
+fn a_file_of_another_program_is_refused_and_left_as_it_is() {
+    let world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch("CREATE TABLE precious (a); INSERT INTO precious VALUES (1)").unwrap();
+    drop(connection);
+    for content in
+        [fs::read(world.state("asks.db")).unwrap(), b"not a database at all, but long enough to look".to_vec()]
+    {
+        fs::write(world.state("asks.db"), &content).unwrap();
+        let refused = world.command(ANSWERBACK).arg("daemon").output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert_eq!(fs::read(world.state("asks.db")).unwrap(), content);
+    }
+}
+
+#[test]
+fn old_questions_are_forgotten_and_open_ones_never() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    let open = |text: &str| {
+        let body = json!({"questions": [question(text)]});
+        world.post("/v1/asks", &body).expect(201).json()["key"].as_str().unwrap().to_owned()
+    };
+    let (old, recent, waiting) = (open("Old?"), open("Recent?"), open("Waiting?"));
+    world.answer(&old, &json!({"Old?": "A"})).expect(200);
+    world.answer(&recent, &json!({"Recent?": "A"})).expect(200);
+    world.kill_daemon();
+    daemon.wait().unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    connection.execute("UPDATE asks SET opened_at = opened_at - ?1", [200 * DAY]).unwrap();
+    connection.execute("UPDATE asks SET settled_at = settled_at - ?1 WHERE key = ?2", (91 * DAY, &old)).unwrap();
+    connection.execute("UPDATE asks SET settled_at = settled_at - ?1 WHERE key = ?2", (89 * DAY, &recent)).unwrap();
+    drop(connection);
+    drop(world.daemon());
+    crate::world::until("the old question to go", || {
+        (world.get(&format!("/v1/asks/{old}")).status == 404).then_some(())
+    });
+    world.get(&format!("/v1/asks/{recent}")).expect(200);
+    assert_eq!(world.get(&format!("/v1/asks/{waiting}")).expect(200).json()["state"], "open");
+}
+
+#[test]
+fn the_first_schema_still_loads() {
+    let mut world = World::with_config("retention_days = 36500\n");
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let dump = include_str!("../data/store-v1.sql");
+    Connection::open(world.state("asks.db")).unwrap().execute_batch(dump).unwrap();
+    drop(world.daemon());
+    let list = world.get("/v1/asks?state=all").expect(200).json();
+    let asks = list["asks"].as_array().unwrap();
+    assert_eq!(asks.len(), 4);
+    let by_key = |key: &str| asks.iter().find(|ask| ask["key"] == key).unwrap();
+    assert_eq!(by_key("s1__answered")["outcome"]["answers"], json!({"Which?": "A", "Many?": "X, Y"}));
+    assert_eq!(by_key("s1__answered")["outcome"]["notes"], json!({"Which?": "a note"}));
+    assert_eq!(by_key("s1__dismissed")["outcome"]["reason"], "not today");
+    assert_eq!(by_key("s1__withdrawn")["outcome"]["kind"], "withdrawn");
+    assert_eq!(by_key("s1__deferred")["deferred"], true);
+    // The answer it holds is still given.
+    let call = call("s1", "answered", &[question("Which?"), question("Many?")]);
+    assert_eq!(world.hook(&call).reply()["updatedInput"]["answers"], json!({"Which?": "A", "Many?": "X, Y"}));
+}

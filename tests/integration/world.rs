@@ -1,0 +1,296 @@
+//! A scratch `HOME` with the real programs in it, and everything they started ended with it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::http::{Reply, Request};
+
+pub(crate) const HOOK: &str = env!("CARGO_BIN_EXE_answerback-hook");
+pub(crate) const ANSWERBACK: &str = env!("CARGO_BIN_EXE_answerback");
+
+/// Longer than anything takes, even on a busy machine; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct World {
+    home: TempDir,
+    children: Vec<u32>,
+}
+
+/// Waits until a condition holds: for what nothing can be asked to announce.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn question(text: &str) -> Value {
+    json!({"question": text, "header": "Pick", "multiSelect": false, "options": [
+        {"label": "A", "description": "first"}, {"label": "B", "description": "second"}]})
+}
+
+/// A PreToolUse call of `AskUserQuestion`, as Claude Code sends it.
+pub(crate) fn call(session: &str, tool_use_id: &str, questions: &[Value]) -> Value {
+    json!({
+        "session_id": session, "transcript_path": "/none.jsonl", "cwd": "/work/shop", "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_use_id": tool_use_id,
+        "tool_input": {"questions": questions},
+    })
+}
+
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).unwrap();
+    // It may be gone already, which is what most signals are sent for.
+    let _ = kill_process(pid, signal);
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with_config("")
+    }
+
+    /// The port is always a free one.
+    pub(crate) fn with_config(config: &str) -> Self {
+        let world = Self { home: tempfile::tempdir().unwrap(), children: Vec::new() };
+        world.write_config(&format!("port = 0\n{config}"));
+        world
+    }
+
+    pub(crate) fn write_config(&self, config: &str) {
+        let dir = self.home().join(".config/answerback");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("config.toml"), config).unwrap();
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
+        self.home().join(".local/state/answerback").join(name)
+    }
+
+    /// A program with this world as its only environment.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("HOME", self.home());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a hook as Claude Code does.
+    pub(crate) fn hook(&mut self, call: &Value) -> Hook {
+        self.hook_of(HOOK, call.to_string().as_bytes())
+    }
+
+    pub(crate) fn hook_of(&mut self, program: impl AsRef<std::ffi::OsStr>, stdin: &[u8]) -> Hook {
+        self.hook_with(self.command(program), stdin)
+    }
+
+    pub(crate) fn hook_with(&mut self, mut command: Command, stdin: &[u8]) -> Hook {
+        let mut child = command.spawn().unwrap();
+        self.children.push(child.id());
+        // A hook that gives up early may not read it all.
+        drop(child.stdin.take().unwrap().write_all(stdin));
+        Hook { child, started: Instant::now() }
+    }
+
+    /// Starts a hook and waits until its question is open.
+    pub(crate) fn ask(&mut self, session: &str, tool_use_id: &str, questions: &[Value]) -> (Hook, String) {
+        let hook = self.hook(&call(session, tool_use_id, questions));
+        let key = format!("{session}__{tool_use_id}");
+        self.until_open(&key);
+        (hook, key)
+    }
+
+    /// Starts the daemon and waits until it can be reached.
+    pub(crate) fn daemon(&mut self) -> Child {
+        let mut child = self.command(ANSWERBACK).args(["daemon", "--background"]).spawn().unwrap();
+        self.children.push(child.id());
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "ready\n", "{}", self.log());
+        child
+    }
+
+    /// What `daemon.json` says, once there is one.
+    pub(crate) fn daemon_json(&self) -> Option<Value> {
+        serde_json::from_str(&fs::read_to_string(self.state("daemon.json")).ok()?).ok()
+    }
+
+    pub(crate) fn daemon_pid(&self) -> u32 {
+        let pid = until("daemon.json", || self.daemon_json()?["pid"].as_u64());
+        u32::try_from(pid).unwrap()
+    }
+
+    /// `kill -9`, and waits until it is dead: its lock is free then, whoever takes it next.
+    pub(crate) fn kill_daemon(&self) -> u32 {
+        let pid = self.daemon_pid();
+        signal(pid, Signal::KILL);
+        until("the daemon's end", || is_dead(pid).then_some(()));
+        pid
+    }
+
+    /// Waits for a daemon that somebody else starts.
+    pub(crate) fn until_daemon_other_than(&self, pid: u32) {
+        until("another daemon", || {
+            let found = self.daemon_json()?["pid"].as_u64()?;
+            (found != u64::from(pid) && self.try_get("/healthz").is_ok()).then_some(())
+        });
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.state("daemon.log")).unwrap_or_default()
+    }
+
+    pub(crate) fn address(&self) -> String {
+        let json = until("daemon.json", || self.daemon_json());
+        json["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned()
+    }
+
+    pub(crate) fn token(&self) -> String {
+        until("daemon.json", || self.daemon_json())["token"].as_str().unwrap().to_owned()
+    }
+
+    /// The headers of an honest companion program.
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        [
+            ("host", self.address()),
+            ("authorization", format!("Bearer {}", self.token())),
+            ("content-type", "application/json".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+
+    pub(crate) fn try_get(&self, path: &str) -> std::io::Result<Reply> {
+        Request { line: &format!("GET {path}"), headers: self.headers(), body: b"" }.over_tcp(&self.address())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Reply {
+        self.try_get(path).unwrap()
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Reply {
+        self.post_bytes(path, body.to_string().as_bytes())
+    }
+
+    pub(crate) fn post_bytes(&self, path: &str, body: &[u8]) -> Reply {
+        let request = Request { line: &format!("POST {path}"), headers: self.headers(), body };
+        request.over_tcp(&self.address()).unwrap()
+    }
+
+    pub(crate) fn answer(&self, key: &str, answers: &Value) -> Reply {
+        self.post(&format!("/v1/asks/{key}/answer"), &json!({"answers": answers}))
+    }
+
+    /// The open asks, once this one is among them. Knows that the daemon may be starting, or starting again.
+    pub(crate) fn until_open(&self, key: &str) {
+        let open = |list: &Value| list["asks"].as_array().unwrap().iter().any(|ask| ask["key"] == key);
+        until(&format!("{key} to open: {}", self.log()), || {
+            let list = self.try_get("/v1/asks").ok()?.json();
+            if open(&list) {
+                return Some(());
+            }
+            let cursor = list["cursor"].as_str()?;
+            open(&self.try_get(&format!("/v1/asks?since={cursor}&wait=2")).ok()?.json()).then_some(())
+        });
+    }
+
+    /// The ask, once it is settled.
+    pub(crate) fn settled(&self, key: &str) -> Value {
+        let ask = self.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json();
+        assert_eq!(ask["state"], "settled", "{ask}");
+        ask
+    }
+}
+
+fn is_dead(pid: u32) -> bool {
+    // A zombie has let go of everything; its parent may be a waiting hook.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // Hooks first: they would start another daemon.
+        for child in &self.children {
+            signal(*child, Signal::KILL);
+        }
+        let home = format!("HOME={}", self.home().display());
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes()) {
+                signal(pid, Signal::KILL);
+            }
+        }
+        if thread::panicking() {
+            eprintln!("the daemon's log:\n{}", self.log());
+        }
+    }
+}
+
+/// A running hook.
+pub(crate) struct Hook {
+    child: Child,
+    pub(crate) started: Instant,
+}
+
+impl Hook {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it waits still.
+    pub(crate) fn is_waiting(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// What it said, once it has ended. Claude Code must always see a success.
+    #[track_caller]
+    pub(crate) fn output(self) -> Output {
+        let output = self.finish();
+        assert!(output.status.success(), "{output:?}");
+        output
+    }
+
+    /// However it ended.
+    pub(crate) fn finish(mut self) -> Output {
+        let status = until("the hook's end", || self.child.try_wait().unwrap());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.child.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        Output { status, stdout, stderr }
+    }
+
+    /// Its decision.
+    #[track_caller]
+    pub(crate) fn reply(self) -> Value {
+        let output = self.output();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let mut reply: Value = serde_json::from_slice(&output.stdout).unwrap();
+        reply["hookSpecificOutput"].take()
+    }
+
+    /// It made none.
+    #[track_caller]
+    pub(crate) fn no_decision(self) -> Output {
+        let output = self.output();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+        output
+    }
+}
