@@ -173,8 +173,8 @@ fn a_taken_port_is_no_obstacle_unless_it_was_asked_for() {
 #[test]
 fn it_listens_on_loopback_only() {
     let mut world = World::new();
-    let daemon = world.daemon();
-    let sockets = fs::read_to_string(format!("/proc/{}/net/tcp", daemon.id())).unwrap();
+    drop(world.daemon());
+    let sockets = fs::read_to_string(format!("/proc/{}/net/tcp", world.daemon_pid())).unwrap();
     let port: u16 = world.address().rsplit(':').next().unwrap().parse().unwrap();
     let listening: Vec<_> =
         sockets.lines().filter(|line| line.contains(&format!(":{port:04X} 00000000:0000 0A"))).collect();

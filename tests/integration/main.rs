@@ -1,12 +1,14 @@
 //! The two real programs, driven as Claude Code, a person and a companion program drive them.
 //!
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
 
 mod answers;
 mod api;
 mod browsers;
 mod deadlines;
 mod dependencies;
+mod docs;
 mod events;
 mod fail_open;
 mod http;

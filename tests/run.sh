@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Sets up what the tests need and runs all of them: unit, integration, documentation, the static hook, the real Claude Code.
+#
+#   tests/run.sh               everything
+#   tests/run.sh integration   one part: unit, integration, static-hook, real-client
+#
+# Needs cargo. Installs what is missing (curl, jq, Node.js) with apt-get where it may, and Claude Code with npm into
+# ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+all_parts=(unit integration static-hook real-client)
+parts=("$@")
+if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
+
+say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+
+# install_command COMMAND PACKAGE...
+install_command() {
+    local command=$1
+    shift
+    if command -v "$command" >/dev/null; then return 0; fi
+    if [[ $(id -u) -ne 0 ]] || ! command -v apt-get >/dev/null; then
+        echo "error: $command is missing" >&2
+        echo "hint: install it with your package manager ($*), then run this again" >&2
+        return 1
+    fi
+    say "installing $*"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+}
+
+setup() {
+    if ! command -v cargo >/dev/null; then
+        echo "error: cargo is missing" >&2
+        echo "hint: install Rust from your package manager or with rustup, then run this again" >&2
+        return 1
+    fi
+    install_command curl curl && install_command jq jq && install_command node nodejs npm && install_command npm npm
+}
+
+musl_target="$(uname -m)-unknown-linux-musl"
+
+run_part() {
+    case $1 in
+        unit) cargo test --workspace --lib --bins && cargo test --workspace --doc ;;
+        integration) cargo test --test integration ;;
+        static-hook) static_hook ;;
+        real-client) cargo build && tests/real_client/run.sh ;;
+        *)
+            echo "error: there is no part called $1 (${all_parts[*]})" >&2
+            return 2
+            ;;
+    esac
+}
+
+# The same source, without the C library of the machine: it must build and keep the promise of an empty success.
+static_hook() {
+    if ! rustup target add "$musl_target" 2>/dev/null && ! rustc --print target-libdir --target "$musl_target" >/dev/null; then
+        echo "skipped: the target $musl_target is not available here"
+        return 0
+    fi
+    cargo build --release --no-default-features --bin answerback-hook --target "$musl_target" || return 1
+    local hook="target/$musl_target/release/answerback-hook" scratch said
+    if ldd "$hook" >/dev/null 2>&1; then
+        echo "error: $hook is not static" >&2
+        return 1
+    fi
+    scratch=$(mktemp -d)
+    cp "$hook" "$scratch/"
+    said=$(echo '{}' | env -i HOME="$scratch" "$scratch/answerback-hook" 2>"$scratch/stderr") || return 1
+    [[ -z $said ]] && grep -q 'cannot start' "$scratch/stderr" || return 1
+    rm -rf "$scratch"
+    echo "static: $(stat -c %s "$hook") bytes, fails open"
+}
+
+setup || exit 1
+summary=() passed=0 failed=0
+for part in "${parts[@]}"; do
+    say "$part"
+    started=$SECONDS
+    if run_part "$part"; then
+        passed=$((passed + 1)) verdict=ok
+    else
+        failed=$((failed + 1)) verdict=FAILED
+    fi
+    summary+=("$(printf '%-12s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
+done
+
+say "summary"
+printf '%s\n' "${summary[@]}"
+printf '\nparts: %d passed, %d failed\n' "$passed" "$failed"
+[[ $failed -eq 0 ]]
