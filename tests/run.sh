@@ -39,6 +39,8 @@ setup() {
 }
 
 musl_target="$(uname -m)-unknown-linux-musl"
+target_dir=${CARGO_TARGET_DIR:-target}
+export ANSWERBACK_BIN_DIR=$target_dir/debug
 
 run_part() {
     case $1 in
@@ -60,7 +62,7 @@ static_hook() {
         return 0
     fi
     cargo build --release --no-default-features --bin answerback-hook --target "$musl_target" || return 1
-    local hook="target/$musl_target/release/answerback-hook" scratch said
+    local hook="$target_dir/$musl_target/release/answerback-hook" scratch said
     if ldd "$hook" >/dev/null 2>&1; then
         echo "error: $hook is not static" >&2
         return 1
