@@ -27,6 +27,7 @@ pub mod instance;
 pub mod logging;
 pub mod registry;
 pub mod store;
+pub mod terminal;
 pub mod token;
 
 /// The number of the protocol between hook and daemon and of the HTTP API. It changes when an older client would

@@ -1,0 +1,112 @@
+//! Foreign text for a terminal. Questions are written by a model that has read who knows what: their text must not be able to
+//! move the cursor, change colours, set the clipboard, answer a query or turn the direction of a line.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+const TAB: &str = "    ";
+
+/// The text with its line breaks and nothing else that a terminal would act on.
+pub fn sanitise(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\n' | '\u{2028}' | '\u{2029}' => clean.push('\n'),
+            '\r' => {
+                if characters.peek() != Some(&'\n') {
+                    clean.push('\n');
+                }
+            }
+            '\t' => clean.push_str(TAB),
+            character if is_dangerous(character) => clean.push(char::REPLACEMENT_CHARACTER),
+            character => clean.push(character),
+        }
+    }
+    clean
+}
+
+fn is_dangerous(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        // Invisible: a byte-order mark, and tags that hide text from people but not from models.
+        || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text on one line.
+pub fn one_line(text: &str) -> String {
+    sanitise(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text on one line and in so many columns, with an ellipsis where it was cut.
+pub fn fit(text: &str, columns: usize) -> String {
+    let line = one_line(text);
+    if line.width() <= columns {
+        return line;
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for character in line.chars() {
+        let width = character.width().unwrap_or(0);
+        if used + width + 1 > columns {
+            break;
+        }
+        cut.push(character);
+        used += width;
+    }
+    cut.truncate(cut.trim_end().len());
+    cut.push('…');
+    cut
+}
+
+/// The text in lines of so many columns; its own line breaks stay.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    sanitise(text).lines().flat_map(|line| textwrap::wrap(line, columns)).map(|line| line.into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_a_terminal_would_act_on_is_left() {
+        for (hostile, clean) in [
+            ("\u{1b}]52;c;aGVsbG8=\u{7}", "\u{fffd}]52;c;aGVsbG8=\u{fffd}"),
+            ("\u{1b}]8;;http://evil\u{1b}\\x", "\u{fffd}]8;;http://evil\u{fffd}\\x"),
+            ("\u{1b}[6n\u{9b}2J", "\u{fffd}[6n\u{fffd}2J"),
+            ("a\rb\r\nc\u{8}\u{0}", "a\nb\nc\u{fffd}\u{fffd}"),
+            ("\u{202e}evil\u{2066}", "\u{fffd}evil\u{fffd}"),
+            ("tab\there", "tab    here"),
+            ("e\u{0301} 日本 👩‍💻", "e\u{0301} 日本 👩‍💻"),
+        ] {
+            assert_eq!(sanitise(hostile), clean);
+        }
+    }
+
+    #[test]
+    fn text_is_cut_to_its_columns() {
+        assert_eq!(fit("short", 10), "short");
+        assert_eq!(fit("a  longer\ntext", 8), "a longe…");
+        assert_eq!(fit("日本語の文", 7), "日本語…");
+        assert_eq!(fit("word break", 6), "word…");
+    }
+
+    #[test]
+    fn text_is_wrapped_to_its_columns() {
+        assert_eq!(wrap("one two three\n\nfour", 8), ["one two", "three", "", "four"]);
+        assert!(wrap(&"x".repeat(50), 20).iter().all(|line| line.width() <= 20));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_the_result_is_harmless_and_fits(text in any::<String>(), columns in 2usize..40) {
+            let harmless = |text: &str| text.chars().all(|c| c == '\n' || !is_dangerous(c));
+            prop_assert!(harmless(&sanitise(&text)));
+            let fitted = fit(&text, columns);
+            prop_assert!(harmless(&fitted) && !fitted.contains('\n') && fitted.width() <= columns);
+            prop_assert!(wrap(&text, columns).iter().all(|line| harmless(line) && !line.contains('\n')));
+        }
+    }
+}
