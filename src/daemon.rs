@@ -53,6 +53,7 @@ pub async fn run(
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
     let app = App::new(registry.clone(), &tokens, address.port(), policy, closing.clone());
+    let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
     let housekeeping = tokio::spawn(purge_daily(registry.clone(), config.clone()));
     let url = format!("http://{address}");
@@ -61,7 +62,10 @@ pub async fn run(
     ready();
 
     let stop = async {
-        shutdown.await;
+        tokio::select! {
+            () = shutdown => {}
+            () = asked_to_stop.notified() => {}
+        }
         tracing::info!("stopping");
         close.send_replace(true);
     };

@@ -6,6 +6,7 @@
 //! - [`cli`]: the commands.
 //! - [`daemon`]: puts the parts together and runs them until it is told to stop.
 //! - [`http`]: connections, the guard and the API; the only module that knows hyper and axum.
+//! - [`api`]: what the HTTP API says and hears, as types; the commands use them too.
 //! - [`claude_code`]: hook JSON to asks, outcomes to replies; the only module that knows Claude Code.
 //! - [`registry`]: who is waiting for what; does no I/O.
 //! - [`store`]: the durable truth and the order of events; the only module that knows SQLite.
@@ -17,6 +18,7 @@
 //! answer's text is data everywhere.
 #![cfg(feature = "daemon")]
 
+pub mod api;
 pub mod ask;
 pub mod claude_code;
 pub mod cli;

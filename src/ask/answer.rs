@@ -17,7 +17,7 @@ pub struct Answer {
 }
 
 /// An answer as it was sent, before anything is known about it.
-#[derive(Debug, Clone, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AnswerDraft {
     /// Question text to a label, a free text, or an array of labels for a multi-select question.
     #[schema(value_type = std::collections::HashMap<String, Value>)]
@@ -40,7 +40,7 @@ pub struct AnswerError {
 }
 
 /// One thing wrong with an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct QuestionFault {
     /// The question it is about, as it was sent.
     pub question: String,

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::api::{AskList, AskRequest, AskView, DismissRequest, Nothing, Problem};
 use crate::ask::{Answer, AnswerDraft, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
 use crate::store::{Cursor, Filter, StateFilter};
 use crate::token::Token;
@@ -18,8 +19,6 @@ use crate::token::Token;
 use super::App;
 use super::extract::{Json, Key, Params};
 use super::guard::Caller;
-use super::problem::Problem;
-use super::wire::{AskList, AskRequest, AskView, DismissRequest, ReleaseRequest};
 
 /// The longest a request may be parked: shorter than what proxies and clients put up with.
 const MAX_WAIT: u64 = 300;
@@ -27,7 +26,7 @@ const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 1000;
 
 /// Which asks to list.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListParams {
@@ -38,6 +37,11 @@ pub(super) struct ListParams {
     session: Option<String>,
     /// Only of this project: the directory, as the ask has it.
     project: Option<String>,
+    /// Only with this text in a question, an answer, a note or a reason.
+    text: Option<String>,
+    /// Only those opened at this time or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    opened_since: Option<Timestamp>,
     /// At most so many: 100 if nothing is said, 1000 at most; the open ones are all listed.
     limit: Option<usize>,
     /// Only older ones than this: `next` of the page before.
@@ -48,23 +52,10 @@ pub(super) struct ListParams {
     wait: Option<u64>,
 }
 
-impl Default for ListParams {
-    fn default() -> Self {
-        Self {
-            state: ListState::Open,
-            session: None,
-            project: None,
-            limit: None,
-            before: None,
-            since: None,
-            wait: None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum ListState {
+    #[default]
     Open,
     Settled,
     All,
@@ -115,6 +106,8 @@ pub(super) async fn list(
         state,
         session: params.session,
         project: params.project,
+        text: params.text,
+        opened_since: params.opened_since,
         before: params.before.map(AskId),
         // One more, to know whether there are more.
         limit: limit.saturating_add(1),
@@ -186,14 +179,14 @@ pub(super) async fn dismiss(
 }
 
 /// Hands an ask back to the asker's own dialog.
-#[utoipa::path(post, path = "/v1/asks/{key}/release", params(("key" = String, Path)), request_body = ReleaseRequest, responses(
+#[utoipa::path(post, path = "/v1/asks/{key}/release", params(("key" = String, Path)), request_body = Nothing, responses(
     (status = 200, body = AskView), (status = 404, body = Problem), (status = 409, body = Problem),
     (status = 410, body = Problem), (status = "default", body = Problem)))]
 pub(super) async fn release(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Key(key): Key,
-    Json(ReleaseRequest {}): Json<ReleaseRequest>,
+    Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
     let ask = find(&app, &key).await?;
     settle(&app, &ask, Outcome::Released, &caller).await
@@ -225,6 +218,24 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
         .await?;
     let location = format!("/v1/asks/{}", ask.key);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], JsonReply(AskView::from(&*ask))).into_response())
+}
+
+/// Takes back the question of a program that does not need the answer any more. A hook takes its own back by hanging up.
+#[utoipa::path(post, path = "/v1/asks/{key}/withdraw", params(("key" = String, Path)), request_body = Nothing, responses(
+    (status = 200, body = AskView), (status = 403, body = Problem), (status = 404, body = Problem),
+    (status = 409, body = Problem), (status = 410, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn withdraw(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Key(key): Key,
+    Json(Nothing {}): Json<Nothing>,
+) -> Result<JsonReply<AskView>, Problem> {
+    let ask = find(&app, &key).await?;
+    if ask.origin != Origin::Program {
+        return Err(Problem::forbidden("not-yours", "Only the agent can take its question back.")
+            .hint("Dismiss it, or release it to the terminal."));
+    }
+    settle(&app, &ask, Outcome::Withdrawn, &caller).await
 }
 
 /// Each such ask is a session of its own, so that no program's questions crowd out another's.

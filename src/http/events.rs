@@ -15,11 +15,10 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::api::{EventView, Problem};
 use crate::store::{Change, Cursor};
 
 use super::App;
-use super::problem::Problem;
-use super::wire::EventView;
 
 const REPLAY_PAGE: usize = 256;
 const KEEP_ALIVE: Duration = Duration::from_secs(25);

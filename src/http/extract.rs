@@ -10,9 +10,8 @@ use serde::de::DeserializeOwned;
 
 use answerback_hook::client::MAX_BODY;
 
+use crate::api::Problem;
 use crate::ask::AskKey;
-
-use super::problem::Problem;
 
 /// A JSON body as bytes, for who reads it in its own way.
 pub(super) struct JsonBytes(pub(super) Bytes);

@@ -10,12 +10,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::api::Problem;
 use crate::ask::{Channel, Source};
 use crate::instance::Tokens;
 use crate::token::TokenHash;
 
 use super::App;
-use super::problem::Problem;
 
 /// How long a page stays signed in.
 const PAGE_SESSION: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -6,13 +6,13 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::api::Problem;
 use crate::ask::Ask;
 use crate::claude_code::{self, Client, HookEvent};
 use crate::registry::{Attached, OpenError, WaitEnd};
 
 use super::App;
 use super::extract::JsonBytes;
-use super::problem::Problem;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
 ///

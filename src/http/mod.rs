@@ -11,32 +11,31 @@ mod guard;
 mod hook;
 mod problem;
 mod sign_in;
-mod wire;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::PROTOCOL;
+use crate::api::{Problem, Version};
 use crate::claude_code::Policy;
 use crate::instance::Tokens;
 use crate::registry::Registry;
 
 pub(crate) use connections::{Listeners, serve};
 use guard::{Caller, Guard, Scope};
-use problem::Problem;
 use sign_in::LaunchCodes;
-use wire::Version;
 
 /// What every handler has at hand; cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,6 +45,7 @@ pub(crate) struct App {
     launch_codes: Arc<LaunchCodes>,
     policy: Policy,
     closing: watch::Receiver<bool>,
+    stop: Arc<Notify>,
 }
 
 impl App {
@@ -58,7 +58,12 @@ impl App {
         closing: watch::Receiver<bool>,
     ) -> Self {
         let guard = Arc::new(Guard::new(tokens, port));
-        Self { registry, guard, launch_codes: Arc::default(), policy, closing }
+        Self { registry, guard, launch_codes: Arc::default(), policy, closing, stop: Arc::default() }
+    }
+
+    /// Notified when somebody with the right to asks the daemon to stop.
+    pub(crate) fn stop(&self) -> Arc<Notify> {
+        Arc::clone(&self.stop)
     }
 
     /// Returns when the daemon goes down.
@@ -94,9 +99,9 @@ pub(crate) fn router(app: App) -> Router {
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
-        .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open))))
+        .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
-        .merge(scoped(Scope::Admin, OpenApiRouter::new().routes(routes!(sign_in::launch))))
+        .merge(scoped(Scope::Admin, OpenApiRouter::new().routes(routes!(sign_in::launch)).routes(routes!(stop))))
         // These two need no token: one says nothing, the other takes a code instead.
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
@@ -131,7 +136,14 @@ async fn health() -> &'static str {
 /// Says what runs here.
 #[utoipa::path(get, path = "/v1/version", responses((status = 200, body = Version), (status = "default", body = Problem)))]
 async fn version() -> Json<Version> {
-    Json(Version { version: env!("CARGO_PKG_VERSION"), protocol: PROTOCOL })
+    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL })
+}
+
+/// Stops the daemon. Open questions stay open on disk. Only over the socket.
+#[utoipa::path(post, path = "/v1/stop", responses((status = 202, description = "It stops"), (status = "default", body = Problem)))]
+async fn stop(State(app): State<App>) -> StatusCode {
+    app.stop.notify_one();
+    StatusCode::ACCEPTED
 }
 
 async fn unknown_path(request: Request) -> Response {
@@ -139,8 +151,7 @@ async fn unknown_path(request: Request) -> Response {
 }
 
 async fn wrong_method(request: Request) -> Response {
-    let status = axum::http::StatusCode::METHOD_NOT_ALLOWED;
-    refuse(&request, Problem::new(status, "method", "This path has no such method."))
+    refuse(&request, Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This path has no such method."))
 }
 
 /// Who has no token does not learn which paths there are.

@@ -1,37 +1,14 @@
-//! Errors as `application/problem+json`: a stable type, a sentence a person understands, and what to do.
+//! Errors as `application/problem+json`: how each comes about.
 
 use std::sync::Arc;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 
+use crate::api::{AskView, Problem};
 use crate::ask::{Ask, QuestionFault};
 use crate::registry::{OpenError, SettleError};
 use crate::store::StoreError;
-
-use super::wire::AskView;
-
-/// What every error looks like.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Problem {
-    /// Names the kind of error, and does not change.
-    #[serde(rename = "type")]
-    kind: String,
-    /// The HTTP status.
-    status: u16,
-    /// What happened.
-    title: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-    /// What is wrong with which question.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<QuestionFault>,
-    /// The ask as it is, where somebody else settled it first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ask: Option<Box<AskView>>,
-}
 
 impl Problem {
     pub(super) fn new(status: StatusCode, kind: &str, title: impl Into<String>) -> Self {

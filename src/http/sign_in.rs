@@ -8,12 +8,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 
+use crate::api::{Launch, Problem, Session, SessionRequest};
 use crate::token::{Token, TokenHash};
 
 use super::App;
 use super::extract::Json;
-use super::problem::Problem;
-use super::wire::{Launch, Session, SessionRequest};
 
 const CODE_LIFE: Duration = Duration::from_secs(60);
 const MAX_CODES: usize = 16;

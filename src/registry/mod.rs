@@ -178,9 +178,10 @@ impl Registry {
         self.0.store.detail(id).await
     }
 
-    /// The asks a filter shows, newest first. Open ones come from memory, however many are settled.
+    /// The asks a filter shows, newest first. The open ones come from memory, however many are
+    /// settled; only a search needs the store.
     pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
-        if filter.state != StateFilter::Open {
+        if filter.state != StateFilter::Open || filter.text.is_some() || filter.opened_since.is_some() {
             return self.0.store.list(filter).await;
         }
         let mut asks = self.0.open.all();

@@ -99,6 +99,10 @@ pub struct Filter {
     pub session: Option<String>,
     /// Of which project.
     pub project: Option<String>,
+    /// With this text in a question, an answer, a note or a reason.
+    pub text: Option<String>,
+    /// Opened at this time or later.
+    pub opened_since: Option<Timestamp>,
     /// Older than this one.
     pub before: Option<AskId>,
     /// At most so many.

@@ -159,19 +159,39 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM asks
              WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
-               AND (:before IS NULL OR id < :before)
+               AND (:before IS NULL OR id < :before) AND (:opened_since IS NULL OR opened_at >= :opened_since)
+               AND (:text IS NULL OR EXISTS (
+                   SELECT 1 FROM json_tree(questions) WHERE type = 'text' AND atom LIKE :text ESCAPE '\\'
+                   UNION ALL
+                   SELECT 1 FROM json_tree(outcome)
+                   WHERE type = 'text' AND key <> 'kind' AND atom LIKE :text ESCAPE '\\'))
              ORDER BY id DESC LIMIT :limit"
         ))?
         .query_map(
             named_params! {
                 ":session": filter.session,
                 ":project": filter.project,
+                ":opened_since": filter.opened_since.map(Timestamp::as_millisecond),
+                ":text": filter.text.as_deref().map(like),
                 ":before": filter.before.map(|id| id.0),
                 ":limit": filter.limit as i64,
             },
             ask,
         )?
         .collect()
+}
+
+/// A pattern that matches texts with this one in them.
+fn like(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
 }
 
 pub(super) fn add_event(connection: &Connection, id: AskId, kind: &str, at: Timestamp) -> rusqlite::Result<i64> {

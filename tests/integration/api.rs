@@ -26,6 +26,8 @@ fn lists_by_state_session_and_project_newest_first_and_in_pages() {
     assert_eq!(asks(&list("?state=all&session=s&project=/work/shop")), ["s__three", "s__two", "s__one"]);
     assert_eq!(asks(&list("?session=s")), ["s__three", "s__one"]);
     assert_eq!(asks(&list("?project=/elsewhere")), Vec::<&str>::new());
+    assert_eq!(asks(&list("?opened_since=2100-01-01T00:00:00Z")), Vec::<&str>::new());
+    assert_eq!(asks(&list("?session=other&opened_since=2020-01-01T00:00:00Z")), ["other__four"]);
     for state in ["open&session=s", "all&session=s"] {
         let first = list(&format!("?state={state}&limit=1"));
         assert_eq!(asks(&first), ["s__three"]);
@@ -33,6 +35,39 @@ fn lists_by_state_session_and_project_newest_first_and_in_pages() {
         assert_eq!(*asks(&second).last().unwrap(), "s__one");
         assert_eq!(second["next"], Value::Null);
     }
+}
+
+#[test]
+fn finds_text_in_questions_and_answers_and_nowhere_else() {
+    let mut world = World::new();
+    let (_hook, first) = world.ask("s", "first", &[question("Which database?")]);
+    let (_hook, second) = world.ask("s", "second", &[question("100% sure?")]);
+    world.answer(&first, &json!({"Which database?": "Postgres, with a \"twist\""})).expect(200);
+    world.post(&format!("/v1/asks/{second}/dismiss"), &json!({"reason": "no time"})).expect(200);
+    let find = |text: &str| {
+        let list = world.get(&format!("/v1/asks?state=all&text={text}")).expect(200).json();
+        asks(&list).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(find("DATABASE"), ["s__first"]);
+    assert_eq!(find("%22twist%22"), ["s__first"]);
+    assert_eq!(find("no%20time"), ["s__second"]);
+    assert_eq!(find("0%25"), ["s__second"]);
+    for nowhere in ["multiSelect", "answered", "dismissed", "kind", "1_0", "%25%25"] {
+        assert_eq!(find(nowhere), Vec::<String>::new(), "{nowhere}");
+    }
+}
+
+#[test]
+fn a_program_takes_its_question_back_and_only_its_own() {
+    let mut world = World::new();
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let ask = world.post("/v1/asks", &json!({"questions": [question("Deploy?")]})).expect(201).json();
+    let own = ask["key"].as_str().unwrap();
+    world.post(&format!("/v1/asks/{own}/withdraw"), &json!({})).expect(200);
+    assert_eq!(world.settled(own)["outcome"]["kind"], "withdrawn");
+    world.answer(own, &json!({"Deploy?": "A"})).expect(410);
+    world.post(&format!("/v1/asks/{key}/withdraw"), &json!({})).expect(403);
+    assert!(hook.is_waiting());
 }
 
 #[test]
@@ -205,9 +240,11 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
         "post /v1/asks/{key}/answer",
         "post /v1/asks/{key}/dismiss",
         "post /v1/asks/{key}/release",
+        "post /v1/asks/{key}/withdraw",
         "post /v1/hooks/claude-code",
         "post /v1/launch",
         "post /v1/session",
+        "post /v1/stop",
     ];
     assert_eq!(described, expected.map(str::to_owned).into());
     let hidden = ["get /v1/openapi.json", "get /v1/nothing", "delete /v1/asks"].map(str::to_owned);
@@ -245,6 +282,7 @@ fn tokens_are_for_what_they_are_for() {
     with(&hook_token, "GET /v1/asks", &json!({})).expect(403);
     with(&world.token(), "POST /v1/hooks/claude-code", &stop).expect(403);
     with(&world.token(), "POST /v1/launch", &json!({})).expect(403);
+    with(&world.token(), "POST /v1/stop", &json!({})).expect(403);
     assert_eq!(with(&hook_token, "POST /v1/hooks/claude-code", &stop).expect(200).body, b"");
     world.answer(&key, &json!({"Which?": "B"})).expect(200);
     // A hook over HTTP gets the same reply as the program does.

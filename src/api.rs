@@ -1,72 +1,77 @@
-//! What the API says and hears, as types.
+//! What the HTTP API says and hears, as types: for the daemon that serves it and for the commands that use it.
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{Ask, Origin, Outcome, Question, Source};
+use crate::ask::{Ask, Origin, Outcome, Question, QuestionFault, Source};
 use crate::store::Change;
 
 /// One call that wants a person.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct AskView {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AskView {
     /// Its name: `session__toolUseId`.
-    key: String,
+    pub key: String,
     /// Tells two lives of one key apart.
-    id: i64,
+    pub id: i64,
     /// The asking session.
-    session: String,
+    pub session: String,
     /// The tool call in it.
-    tool_use_id: String,
+    pub tool_use_id: String,
     /// Who asks.
-    origin: Origin,
+    pub origin: Origin,
     /// The directory the asker works in.
-    project: Option<String>,
+    pub project: Option<String>,
     /// What is asked.
-    questions: Vec<Question>,
-    state: State,
+    pub questions: Vec<Question>,
+    pub state: State,
     /// Nobody waits right now; the answer is kept for the resumed run.
-    deferred: bool,
+    pub deferred: bool,
     #[schema(value_type = String, format = DateTime)]
-    opened_at: Timestamp,
+    pub opened_at: Timestamp,
     /// When it is too late.
     #[schema(value_type = Option<String>, format = DateTime)]
-    expires_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
-    settled_at: Option<Timestamp>,
+    pub settled_at: Option<Timestamp>,
     /// How it ended; null while it is open.
-    outcome: Option<OutcomeView>,
+    pub outcome: Option<OutcomeView>,
 }
 
-#[derive(Debug, Serialize, utoipa::ToSchema)]
+/// Whether an ask wants an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum State {
+pub enum State {
+    /// It does.
     Open,
+    /// It has an outcome.
     Settled,
 }
 
 /// How an ask ended.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-struct OutcomeView {
-    kind: OutcomeKind,
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct OutcomeView {
+    pub kind: OutcomeKind,
     /// Question text to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
-    answers: Option<IndexMap<String, String>>,
+    pub answers: Option<IndexMap<String, String>>,
     /// Question text to note.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
-    notes: Option<IndexMap<String, String>>,
+    pub notes: Option<IndexMap<String, String>>,
     /// Why it was dismissed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    pub reason: Option<String>,
     /// Who did it.
-    by: Option<Source>,
+    pub by: Option<Source>,
 }
 
-#[derive(Debug, Serialize, utoipa::ToSchema)]
+/// How an ask ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum OutcomeKind {
+#[allow(missing_docs, reason = "see ask::Outcome")]
+pub enum OutcomeKind {
     Answered,
     Dismissed,
     Released,
@@ -115,84 +120,109 @@ impl OutcomeView {
 }
 
 /// Some asks, newest first.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct AskList {
-    pub(super) asks: Vec<AskView>,
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AskList {
+    pub asks: Vec<AskView>,
     /// The newest change this list knows of: for `since`, and for `Last-Event-ID`.
-    pub(super) cursor: String,
+    pub cursor: String,
     /// There are more: for `before`.
-    pub(super) next: Option<i64>,
+    pub next: Option<i64>,
 }
 
 /// One event of the stream.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct EventView {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct EventView {
     /// `ask.opened`, `ask.settled`, `ask.deferred` or `ask.resumed`.
     #[serde(rename = "type")]
-    kind: &'static str,
+    pub kind: String,
     /// Its place in the order of all changes.
-    cursor: String,
+    pub cursor: String,
     /// The ask: as it was then, in a live event; as it is now, in a replayed one.
-    ask: AskView,
+    pub ask: AskView,
 }
 
 impl From<&Change> for EventView {
     fn from(change: &Change) -> Self {
-        Self { kind: change.kind.name(), cursor: change.cursor.0.to_string(), ask: AskView::from(&*change.ask) }
+        Self {
+            kind: change.kind.name().to_owned(),
+            cursor: change.cursor.0.to_string(),
+            ask: AskView::from(&*change.ask),
+        }
     }
 }
 
 /// A question of any program.
-#[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(super) struct AskRequest {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AskRequest {
     /// What to ask.
-    pub(super) questions: Vec<Question>,
+    pub questions: Vec<Question>,
     /// The directory it is about.
-    pub(super) project: Option<String>,
+    pub project: Option<String>,
     /// After how many seconds nobody needs the answer any more.
-    pub(super) timeout_seconds: Option<u32>,
+    pub timeout_seconds: Option<u32>,
 }
 
 /// Why a question is not answered.
-#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
-pub(super) struct DismissRequest {
+pub struct DismissRequest {
     /// The asker is told.
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// Nothing needs to be said.
-#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
-pub(super) struct ReleaseRequest {}
+pub struct Nothing {}
 
 /// What runs here.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Version {
-    pub(super) version: &'static str,
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Version {
+    pub version: String,
     /// Changes when an older client would misunderstand.
-    pub(super) protocol: u32,
+    pub protocol: u32,
 }
 
 /// A one-time code for a page.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Launch {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Launch {
     /// Good for one sign-in.
-    pub(super) code: String,
+    pub code: String,
     /// And for so long.
-    pub(super) expires_in_seconds: u64,
+    pub expires_in_seconds: u64,
 }
 
 /// A page signs in.
-#[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(super) struct SessionRequest {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SessionRequest {
     /// From `POST /v1/launch`.
-    pub(super) code: String,
+    pub code: String,
 }
 
 /// A page's own token.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Session {
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Session {
     /// For `Authorization: Bearer`.
-    pub(super) token: String,
+    pub token: String,
+}
+
+/// What every error looks like: a stable type, a sentence a person understands, and what to do.
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// Names the kind of error, and does not change.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What happened.
+    pub title: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What is wrong with which question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<QuestionFault>,
+    /// The ask as it is, where somebody else settled it first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Box<AskView>>,
 }
