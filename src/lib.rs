@@ -4,6 +4,7 @@
 //! the edge to the core; each may use those below it, and nothing points back:
 //!
 //! - [`cli`]: the commands.
+//! - [`client`], [`terminal`]: the daemon and the screen, as the commands see them.
 //! - [`daemon`]: puts the parts together and runs them until it is told to stop.
 //! - [`http`]: connections, the guard and the API; the only module that knows hyper and axum.
 //! - [`api`]: what the HTTP API says and hears, as types; the commands use them too.
@@ -22,6 +23,7 @@ pub mod api;
 pub mod ask;
 pub mod claude_code;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod daemon;
 pub mod http;

@@ -92,7 +92,7 @@ pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, 
 }
 
 /// `None` when nobody listens. A full backlog is somebody: it is tried again until the deadline.
-fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, StartError> {
+pub fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, StartError> {
     let socket = paths.socket();
     loop {
         match UnixStream::connect(&socket) {

@@ -3,7 +3,6 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use answerback_hook::paths::Paths;
 use answerback_hook::start::READY;
 use anyhow::Context;
 use rustix::fs::Mode;
@@ -13,6 +12,8 @@ use crate::config::Config;
 use crate::daemon::{self, Port};
 use crate::instance::{Instance, InstanceError};
 use crate::logging::{self, Destination};
+
+use super::exit::Exit;
 
 /// Run the daemon in the foreground
 ///
@@ -31,7 +32,7 @@ pub(super) struct Args {
     background: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let result = serve(args);
     if args.background
@@ -40,11 +41,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         // The hook that waits for `ready` passes this on.
         report(&format!("{error:#}").replace('\n', " "));
     }
-    result
+    result.map(|()| Exit::Success)
 }
 
 fn serve(args: &Args) -> anyhow::Result<()> {
-    let paths = Paths::from_env().context("there is no home directory: set HOME")?;
+    let paths = super::paths()?;
     let config = Config::load(&paths.config_file())?;
     let instance = match Instance::claim(paths) {
         // Somebody else was faster, which is as good.

@@ -1,14 +1,41 @@
-//! The commands, one file each.
+//! The commands, one file each. Data goes to stdout, talk to stderr.
 
+mod answer;
+mod ask;
+mod completions;
 mod daemon;
+mod demo;
+mod exit;
+mod history;
+mod man;
+mod pending;
+mod settle;
+mod status;
+mod stop;
+mod time;
+mod which;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anstream::eprintln;
+use answerback_hook::paths::Paths;
+use anyhow::Context;
 use clap::{Parser, Subcommand};
+
+use crate::client::{Client, ClientError};
+use crate::terminal::{sanitise, style};
+
+use exit::{Exit, Hinted};
 
 /// Answer your coding agent's questions from anywhere, and never lose one.
 #[derive(Debug, Parser)]
 #[command(name = "answerback", version, propagate_version = true)]
+#[command(after_help = "Examples:\n  \
+    answerback demo                       # a pretend agent asks\n  \
+    answerback answer                     # choose with the arrow keys\n  \
+    answerback pending --watch            # what is open, as it changes\n  \
+    answerback ask 'Deploy?' -o Yes -o No # a question of your own")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -16,19 +43,82 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Status(status::Args),
+    Pending(pending::Args),
+    Answer(answer::Args),
+    Dismiss(settle::DismissArgs),
+    Release(settle::ReleaseArgs),
+    History(history::Args),
+    Ask(ask::Args),
+    Demo(demo::Args),
     Daemon(daemon::Args),
+    Stop(stop::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Runs the command of the command line.
 pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Status(args) => status::run(&args),
+        Command::Pending(args) => pending::run(&args),
+        Command::Answer(args) => answer::run(&args),
+        Command::Dismiss(args) => settle::dismiss(&args),
+        Command::Release(args) => settle::release(&args),
+        Command::History(args) => history::run(&args),
+        Command::Ask(args) => ask::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Daemon(args) => daemon::run(&args),
+        Command::Stop(args) => stop::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(exit) => exit.into(),
+        // Whoever reads our output has read enough.
+        Err(error) if is_broken_pipe(&error) => Exit::Success.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            explain(&error);
+            Exit::Failure.into()
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn explain(error: &anyhow::Error) {
+    let bad = style::BAD;
+    eprintln!("{bad}error{bad:#}: {}", sanitise(&format!("{error:#}")));
+    let refused = error.downcast_ref::<ClientError>();
+    if let Some(ClientError::Refused(problem)) = refused {
+        for fault in &problem.errors {
+            eprintln!("  {}: {}", sanitise(&fault.question), sanitise(&fault.problem));
+        }
+    }
+    let hint = match (error.downcast_ref::<Hinted>(), refused) {
+        (Some(hinted), _) => Some(hinted.hint.as_str()),
+        (_, Some(ClientError::Refused(problem))) => problem.hint.as_deref(),
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        eprintln!("hint: {}", sanitise(hint));
+    }
+}
+
+fn paths() -> anyhow::Result<Paths> {
+    Paths::from_env().context("there is no home directory: set HOME")
+}
+
+/// The daemon, started if need be.
+fn client() -> anyhow::Result<Client> {
+    Ok(Client::new(paths()?))
+}
+
+/// One JSON value on stdout.
+fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    Ok(writeln!(stdout)?)
 }

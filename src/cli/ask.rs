@@ -1,0 +1,124 @@
+//! `answerback ask`: any script asks a person.
+
+use anstream::eprintln;
+use anyhow::Context;
+use jiff::SignedDuration;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::api::{AskRequest, AskView, Nothing, OutcomeKind};
+use crate::ask::{Question, QuestionOption};
+use crate::client::Client;
+
+use super::exit::{Exit, hinted};
+use super::{client, print_json, time};
+
+/// Ask a person, wait, and print the answer
+///
+/// Exits with 0 when answered, 3 when dismissed, 4 when nobody answered in time, 5 when it was closed otherwise. Ctrl-C takes the
+/// question back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback ask 'Deploy to production?' -o Yes -o No --timeout 10m\n  \
+    answerback ask 'Which parts?' -o 'Tests: run them all' -o 'Docs: build them' --multi\n  \
+    name=$(answerback ask 'What is it called?')")]
+pub(super) struct Args {
+    /// What to ask
+    question: String,
+    /// Something to choose; without any, the answer is free text
+    #[arg(short, long = "option", value_name = "LABEL[: DESCRIPTION]")]
+    options: Vec<String>,
+    /// Allow more than one choice
+    #[arg(long)]
+    multi: bool,
+    /// A word or two to show beside it
+    #[arg(long, default_value = "")]
+    header: String,
+    /// Give up after this time: 90s, 10m, 2h
+    #[arg(long, value_parser = time::parse_duration)]
+    timeout: Option<SignedDuration>,
+    /// Print the settled question as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = client()?;
+    let ask: AskView = client.post("/v1/asks", &request(args)?)?;
+    eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let waiting = client.clone();
+    let key = ask.key.clone();
+    let settled = runtime.block_on(async {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        tokio::select! {
+            settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => Ok(Some(settled??)),
+            _ = interrupt.recv() => anyhow::Ok(None),
+            _ = terminate.recv() => Ok(None),
+        }
+    });
+    // The thread that waits would be waited for.
+    runtime.shutdown_background();
+    match settled? {
+        None => take_back(&client, &ask),
+        Some(settled) => report(args, &settled),
+    }
+}
+
+fn request(args: &Args) -> anyhow::Result<AskRequest> {
+    if args.multi && args.options.is_empty() {
+        return Err(hinted("--multi needs something to choose from", "Add options with -o LABEL."));
+    }
+    let option = |text: &String| {
+        let (label, description) = text.split_once(": ").unwrap_or((text, ""));
+        QuestionOption { label: label.trim().into(), description: description.trim().into(), preview: None }
+    };
+    let question = Question {
+        question: args.question.clone(),
+        header: args.header.clone(),
+        options: args.options.iter().map(option).collect(),
+        multi_select: args.multi,
+    };
+    let directory = std::env::current_dir().context("the current directory is gone")?;
+    Ok(AskRequest {
+        questions: vec![question],
+        project: directory.to_str().map(ToOwned::to_owned),
+        timeout_seconds: args.timeout.map(|timeout| u32::try_from(timeout.as_secs().max(1)).unwrap_or(u32::MAX)),
+    })
+}
+
+fn take_back(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
+    let _: AskView = client.post(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {})?;
+    eprintln!("Taken back.");
+    Ok(Exit::Interrupted)
+}
+
+fn report(args: &Args, ask: &AskView) -> anyhow::Result<Exit> {
+    let Some(outcome) = &ask.outcome else { return Ok(Exit::Failure) };
+    if args.json {
+        print_json(ask)?;
+    }
+    match outcome.kind {
+        OutcomeKind::Answered => {
+            if !args.json {
+                // For scripts: as it was given, and nothing else.
+                outcome.answers.iter().flatten().for_each(|(_, answer)| println!("{answer}"));
+            }
+            Ok(Exit::Success)
+        }
+        OutcomeKind::Dismissed => {
+            match &outcome.reason {
+                Some(reason) => eprintln!("Dismissed: {}", crate::terminal::one_line(reason)),
+                None => eprintln!("Dismissed."),
+            }
+            Ok(Exit::Dismissed)
+        }
+        OutcomeKind::Expired => {
+            eprintln!("Nobody answered in time.");
+            Ok(Exit::Expired)
+        }
+        OutcomeKind::Released | OutcomeKind::Withdrawn => {
+            eprintln!("Closed without an answer.");
+            Ok(Exit::Closed)
+        }
+    }
+}

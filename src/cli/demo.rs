@@ -1,0 +1,116 @@
+//! `answerback demo`: a pretend agent asks, through the real hook.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use anstream::{eprintln, println};
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use crate::terminal::sanitise;
+use crate::token::Token;
+
+use super::client;
+use super::exit::{Exit, hinted};
+
+/// Let a pretend agent ask two questions through the real hook
+///
+/// Needs no Claude Code. The pretend agent waits in the background; answer it with `answerback answer`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback demo && answerback answer\n  \
+    answerback demo --wait    # and see what the agent would be told")]
+pub(super) struct Args {
+    /// Wait for the answer and print what Claude Code would receive from the hook
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let random = Token::generate()?;
+    let (session, tool_use_id) =
+        (format!("demo-{}", &random.reveal()[..8]), format!("toolu_{}", &random.reveal()[8..20]));
+    let key = format!("{session}__{tool_use_id}");
+    // First the daemon: then the hook cannot fail to find one, and we can see the question arrive.
+    let client = client()?;
+    let mut list = client.open_asks()?;
+    let child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
+    while !list.asks.iter().any(|ask| ask.key == key) {
+        list = client.next_change(&list.cursor)?;
+    }
+    eprintln!("A pretend agent asks. Answer it with: answerback answer {tool_use_id}");
+    if !args.wait {
+        return Ok(Exit::Success);
+    }
+    let output = child.wait_with_output().context("the hook was lost")?;
+    let reply: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let told = &reply["hookSpecificOutput"];
+    match told["additionalContext"].as_str().or(told["permissionDecisionReason"].as_str()) {
+        Some(told) => println!("{}", sanitise(told)),
+        None => eprintln!("The hook made no decision: Claude Code would ask in its terminal."),
+    }
+    Ok(Exit::Success)
+}
+
+/// The hook beside this program.
+pub(super) fn hook_program() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe().context("this program cannot find itself")?;
+    let hook = own.with_file_name("answerback-hook");
+    if !hook.is_file() {
+        return Err(hinted(
+            format!("{} is missing", hook.display()),
+            "Install both programs into the same directory: install/install.sh does.",
+        ));
+    }
+    Ok(hook)
+}
+
+fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {
+    let program = hook_program()?;
+    let mut command = Command::new(&program);
+    command.stdin(Stdio::piped()).stdout(if wait { Stdio::piped() } else { Stdio::null() });
+    if !wait {
+        // It outlives this command, and the terminal.
+        command.stderr(Stdio::null()).process_group(0).current_dir("/");
+    }
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(call.to_string().as_bytes()).context("the hook does not listen")?;
+    }
+    Ok(child)
+}
+
+/// What Claude Code would send.
+fn call(session: &str, tool_use_id: &str) -> anyhow::Result<Value> {
+    let directory = std::env::current_dir().context("the current directory is gone")?;
+    Ok(json!({
+        "session_id": session,
+        "hook_event_name": "PreToolUse",
+        "cwd": directory,
+        "tool_name": "AskUserQuestion",
+        "tool_use_id": tool_use_id,
+        "tool_input": {"questions": [
+            {
+                "question": "Which database should the shop use?",
+                "header": "Database",
+                "multiSelect": false,
+                "options": [
+                    {"label": "SQLite", "description": "One file, nothing to run", "preview": "let db = Connection::open(\"shop.db\")?;"},
+                    {"label": "PostgreSQL", "description": "A server, for more than one machine", "preview": "let db = Client::connect(\"host=localhost dbname=shop\", NoTls)?;"},
+                ],
+            },
+            {
+                "question": "What should be there from the first day?",
+                "header": "Scope",
+                "multiSelect": true,
+                "options": [
+                    {"label": "Tests", "description": "Against the real database"},
+                    {"label": "Migrations", "description": "Forward only"},
+                    {"label": "Backups", "description": "Every night"},
+                ],
+            },
+        ]},
+    }))
+}

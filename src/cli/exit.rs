@@ -1,0 +1,40 @@
+//! How a command ends.
+
+use std::process::ExitCode;
+
+/// What a script can tell from the exit code. clap ends with 2 when the command line is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Exit {
+    Success = 0,
+    Failure = 1,
+    /// The question was dismissed.
+    Dismissed = 3,
+    /// Nobody answered in time.
+    Expired = 4,
+    /// The question was released or withdrawn: nobody will answer it here.
+    Closed = 5,
+    /// There is no daemon.
+    NotRunning = 6,
+    /// Ctrl-C, as shells say it.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error with what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct Hinted {
+    message: String,
+    pub(super) hint: String,
+}
+
+/// An error with what to do about it.
+pub(super) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    Hinted { message: message.into(), hint: hint.into() }.into()
+}

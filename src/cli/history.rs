@@ -1,0 +1,120 @@
+//! `answerback history`: what was asked, and what was answered.
+
+use std::path::PathBuf;
+
+use anstream::println;
+use jiff::Timestamp;
+
+use crate::api::{AskList, AskView, OutcomeKind};
+use crate::terminal::{self, one_line, style, wrap};
+
+use super::exit::{Exit, hinted};
+use super::{client, print_json, time};
+
+/// Show settled questions, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback history\n  \
+    answerback history database --since 7d\n  \
+    answerback history --project . --json | jq -r '.asks[].outcome.answers'")]
+pub(super) struct Args {
+    /// Only with this text in a question, an answer, a note or a reason
+    text: Option<String>,
+    /// Only of this directory
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Only those asked since: 12h, 7d, 2026-11-16
+    #[arg(long, value_parser = time::parse_since)]
+    since: Option<Timestamp>,
+    /// At most so many
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+    /// Print JSON, as `GET /v1/asks` gives it
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut query = format!("state=settled&limit={}", args.limit);
+    let mut add = |name: &str, value: &str| query.extend(["&", name, "=", &percent_encode(value)]);
+    if let Some(text) = &args.text {
+        add("text", text);
+    }
+    if let Some(dir) = &args.project {
+        let dir = dir.canonicalize().map_err(|error| {
+            hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text.")
+        })?;
+        add("project", &dir.to_string_lossy());
+    }
+    if let Some(since) = args.since {
+        add("opened_since", &since.to_string());
+    }
+    let list: AskList = client()?.get(&format!("/v1/asks?{query}"))?;
+    if args.json {
+        print_json(&list)?;
+        return Ok(Exit::Success);
+    }
+    if list.asks.is_empty() {
+        println!("Nothing was found.");
+    }
+    for ask in &list.asks {
+        show(ask);
+    }
+    if list.next.is_some() {
+        println!("There are more: use --limit, or narrow the search.");
+    }
+    Ok(Exit::Success)
+}
+
+/// Everything but letters, digits and a few marks.
+fn percent_encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+fn show(ask: &AskView) {
+    let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
+    let Some(outcome) = &ask.outcome else { return };
+    let by = outcome
+        .by
+        .as_ref()
+        .and_then(|by| by.agent.as_deref())
+        .map_or_else(String::new, |agent| format!(", by {}", one_line(agent)));
+    let what = match outcome.kind {
+        OutcomeKind::Answered => "answered",
+        OutcomeKind::Dismissed => "dismissed",
+        OutcomeKind::Released => "released to the terminal",
+        OutcomeKind::Expired => "expired",
+        OutcomeKind::Withdrawn => "withdrawn",
+    };
+    let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
+    println!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
+    let room = terminal::width().saturating_sub(2);
+    for question in &ask.questions {
+        for line in wrap(&question.question, room) {
+            println!("  {strong}{line}{strong:#}");
+        }
+        let answer = outcome.answers.as_ref().and_then(|answers| answers.get(&question.question));
+        for line in answer.map(|answer| wrap(answer, room)).into_iter().flatten() {
+            println!("  {good}{line}{good:#}");
+        }
+        let note = outcome.notes.as_ref().and_then(|notes| notes.get(&question.question));
+        for line in note.map(|note| wrap(note, room)).into_iter().flatten() {
+            println!("  {faint}{line}{faint:#}");
+        }
+    }
+    for line in outcome.reason.as_deref().map(|reason| wrap(reason, room)).into_iter().flatten() {
+        println!("  {warning}{line}{warning:#}");
+    }
+    println!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_carry_any_text() {
+        assert_eq!(percent_encode("a b&c=d%/é"), "a%20b%26c%3Dd%25/%C3%A9");
+    }
+}

@@ -1,0 +1,70 @@
+//! `answerback dismiss` and `answerback release`: settle a question without answering it.
+
+use anstream::eprintln;
+
+use crate::api::{AskView, DismissRequest, Nothing};
+use crate::terminal::one_line;
+
+use super::exit::{Exit, hinted};
+use super::{client, which};
+
+/// Refuse to answer a question; the agent is told
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback dismiss\n  \
+    answerback dismiss 3fa2c1 --reason 'Ask me again when the tests pass'")]
+pub(super) struct DismissArgs {
+    /// Any part of the key; not needed when one question is open
+    key: Option<String>,
+    /// Tell the agent why
+    #[arg(long, short)]
+    reason: Option<String>,
+}
+
+/// Hand a question back to the agent's own dialog in the terminal
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback release\n  \
+    answerback release 3fa2c1")]
+pub(super) struct ReleaseArgs {
+    /// Any part of the key; not needed when one question is open
+    key: Option<String>,
+}
+
+pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
+    refuse_inside_agent()?;
+    let client = client()?;
+    let open = client.open_asks()?.asks;
+    let ask = which::ask(&open, args.key.as_deref())?;
+    let body = DismissRequest { reason: args.reason.clone() };
+    let settled: AskView = client.post(&format!("/v1/asks/{}/dismiss", ask.key), &body)?;
+    tell("Dismissed", &settled);
+    Ok(Exit::Success)
+}
+
+pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
+    refuse_inside_agent()?;
+    let client = client()?;
+    let open = client.open_asks()?.asks;
+    let ask = which::ask(&open, args.key.as_deref())?;
+    let settled: AskView = client.post(&format!("/v1/asks/{}/release", ask.key), &Nothing {})?;
+    tell("Released to the terminal", &settled);
+    Ok(Exit::Success)
+}
+
+fn tell(what: &str, ask: &AskView) {
+    let question = ask.questions.first().map_or("", |question| &question.question);
+    eprintln!("{what}: {}", one_line(question));
+}
+
+/// An agent must not answer its own questions. It could by other means: this is a speed bump, not a wall.
+pub(super) fn refuse_inside_agent() -> anyhow::Result<()> {
+    const SIGNS: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"];
+    if SIGNS.iter().any(|sign| std::env::var_os(sign).is_some()) {
+        return Err(hinted(
+            "this runs inside Claude Code, and its questions are for a person",
+            "Run it in a terminal of your own.",
+        ));
+    }
+    Ok(())
+}

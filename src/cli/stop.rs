@@ -1,0 +1,52 @@
+//! `answerback stop`: stop the daemon.
+
+use anstream::eprintln;
+
+use crate::api::{AskView, Nothing};
+use crate::ask::Origin;
+use crate::client::{Client, ClientError};
+
+use super::exit::{Exit, hinted};
+use super::paths;
+
+/// Stop the daemon
+///
+/// Questions stay open on disk. A hook that waits would start the daemon again at once, so while questions wait this needs
+/// --release.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback stop\n  \
+    answerback stop --release    # hand waiting questions back to their terminals first")]
+pub(super) struct Args {
+    /// Hand waiting questions back to their terminals first
+    #[arg(long)]
+    release: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = Client::only_running(paths()?);
+    let waiting = match client.open_asks() {
+        Err(ClientError::NotRunning) => {
+            eprintln!("The daemon is not running.");
+            return Ok(Exit::Success);
+        }
+        list => list?.asks.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred),
+    };
+    let waiting: Vec<AskView> = waiting.collect();
+    if !waiting.is_empty() && !args.release {
+        return Err(hinted(
+            format!("{} questions wait, and their hooks would start the daemon again", waiting.len()),
+            "Answer them first, or hand them back to their terminals with --release.",
+        ));
+    }
+    for ask in &waiting {
+        match client.post::<AskView>(&format!("/v1/asks/{}/release", ask.key), &Nothing {}) {
+            // Somebody settled it meanwhile, which is as good.
+            Ok(_) | Err(ClientError::Refused(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    client.post::<()>("/v1/stop", &Nothing {})?;
+    eprintln!("Stopped.");
+    Ok(Exit::Success)
+}

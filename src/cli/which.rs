@@ -1,0 +1,92 @@
+//! Which open question is meant: by any part of its key that fits no other, or by being the only one.
+
+use crate::api::AskView;
+
+use super::exit::hinted;
+
+/// How much of a key is shown to people: the end of it differs most.
+const SHOWN: usize = 6;
+
+/// The shortest end of each key that tells it from the others.
+pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
+    asks.iter()
+        .map(|ask| {
+            let fits = |length: usize| {
+                let end = &ask.key[ask.key.len() - length..];
+                asks.iter().filter(|other| other.key.contains(end)).count() == 1
+            };
+            let length = (SHOWN.min(ask.key.len())..ask.key.len()).find(|length| fits(*length));
+            &ask.key[ask.key.len() - length.unwrap_or(ask.key.len())..]
+        })
+        .collect()
+}
+
+/// The only ask whose key has this part, or is this.
+pub(super) fn by_part<'a>(asks: &'a [AskView], part: &str) -> Option<&'a AskView> {
+    if let Some(exact) = asks.iter().find(|ask| ask.key == part) {
+        return Some(exact);
+    }
+    let mut fitting = asks.iter().filter(|ask| ask.key.contains(part));
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// The ask that is meant.
+pub(super) fn ask<'a>(asks: &'a [AskView], part: Option<&str>) -> anyhow::Result<&'a AskView> {
+    let hint = "`answerback pending` lists the open questions.";
+    match (part, asks) {
+        (_, []) => Err(hinted("no question is open", "`answerback history` shows the settled ones.")),
+        (None, [only]) => Ok(only),
+        (None, several) => Err(hinted(format!("{} questions are open: say which", several.len()), hint)),
+        (Some(part), asks) => by_part(asks, part).ok_or_else(|| {
+            let count = asks.iter().filter(|ask| ask.key.contains(part)).count();
+            let message = match count {
+                0 => format!("no open question has `{part}` in its key"),
+                count => format!("{count} open questions have `{part}` in their keys"),
+            };
+            hinted(message, hint)
+        }),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    pub(in crate::cli) fn ask_with_key(key: &str) -> AskView {
+        serde_json::from_value(json!({
+            "key": key, "id": 1, "session": "s", "tool_use_id": "t", "origin": "claude-code", "project": "/work/shop",
+            "questions": [{"question": "Which?", "header": "Pick", "options": [{"label": "Yes"}, {"label": "No"}]}],
+            "state": "open", "deferred": false, "opened_at": "2026-11-16T09:30:00Z", "expires_at": null,
+            "settled_at": null, "outcome": null,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_part_that_fits_one_key_is_enough() {
+        let asks = ["s1__toolu_aaa111", "s1__toolu_bbb111", "s2__toolu_ccc333"].map(ask_with_key);
+        assert_eq!(ask(&asks, Some("bbb")).unwrap().key, "s1__toolu_bbb111");
+        assert_eq!(ask(&asks, Some("s2")).unwrap().key, "s2__toolu_ccc333");
+        for (part, error) in [(Some("s1"), "2 open"), (Some("zzz"), "no open"), (None, "3 questions")] {
+            assert!(ask(&asks, part).unwrap_err().to_string().contains(error), "{part:?}");
+        }
+        assert_eq!(ask(&asks[..1], None).unwrap().key, "s1__toolu_aaa111");
+        assert!(ask(&[], None).unwrap_err().to_string().contains("no question"));
+        let nested = ["s__a", "s__ab"].map(ask_with_key);
+        assert_eq!(ask(&nested, Some("s__a")).unwrap().key, "s__a");
+    }
+
+    #[test]
+    fn short_keys_are_as_long_as_they_must_be() {
+        let asks = ["s1__toolu_aaa111", "s1__toolu_bba111", "s1__toolu_ccc333"].map(ask_with_key);
+        assert_eq!(short_keys(&asks), ["aaa111", "bba111", "ccc333"]);
+        let close = ["s1__toolu_x_aaa111", "s1__toolu_y_aaa111"].map(ask_with_key);
+        let short = short_keys(&close);
+        assert_eq!(short, ["x_aaa111", "y_aaa111"]);
+        for (ask, short) in close.iter().zip(short) {
+            assert_eq!(by_part(&close, short).unwrap().key, ask.key);
+        }
+    }
+}

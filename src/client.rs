@@ -1,0 +1,121 @@
+//! The daemon, as the commands see it: over the socket, blocking, started when it is needed.
+
+use std::time::{Duration, Instant};
+
+use answerback_hook::client::{ExchangeError, Request, exchange};
+use answerback_hook::paths::Paths;
+use answerback_hook::start::{self, StartError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::{AskList, AskView, Problem, State};
+
+/// How long a daemon may take to start.
+const START: Duration = Duration::from_secs(5);
+/// One round of waiting; then it is asked again.
+const ROUND_SECONDS: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(100);
+const AGENT: &str = concat!("answerback/", env!("CARGO_PKG_VERSION"));
+
+/// Why a command gets nothing from the daemon.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// There is no daemon, and none could be started.
+    #[error("{0}")]
+    Start(#[from] StartError),
+    /// There is none, and none shall be started.
+    #[error("the daemon is not running")]
+    NotRunning,
+    /// The connection broke.
+    #[error("{0}")]
+    Exchange(#[from] ExchangeError),
+    /// The daemon says no.
+    #[error("{}", .0.title)]
+    Refused(Box<Problem>),
+    /// The daemon says something else than this version understands.
+    #[error("the daemon's reply is not understood: {0}")]
+    Reply(#[from] serde_json::Error),
+}
+
+/// The way to the daemon of an instance.
+#[derive(Debug, Clone)]
+pub struct Client {
+    paths: Paths,
+    starts: bool,
+}
+
+impl Client {
+    /// Starts the daemon if there is none.
+    pub fn new(paths: Paths) -> Self {
+        Self { paths, starts: true }
+    }
+
+    /// Never starts one.
+    pub fn only_running(paths: Paths) -> Self {
+        Self { paths, starts: false }
+    }
+
+    /// Where the files of the instance are.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// `GET`.
+    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.send("GET", path, b"")
+    }
+
+    /// `POST`.
+    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ClientError> {
+        self.send("POST", path, &serde_json::to_vec(body)?)
+    }
+
+    fn send<T: DeserializeOwned>(&self, method: &str, path: &str, body: &[u8]) -> Result<T, ClientError> {
+        let deadline = Instant::now() + START;
+        let mut stream = if self.starts {
+            start::connect_or_start(&self.paths, deadline)?
+        } else {
+            start::connect(&self.paths, deadline)?.ok_or(ClientError::NotRunning)?
+        };
+        let response = exchange(&mut stream, &Request::json(method, path, [("user-agent", AGENT)], body))?;
+        if (200..300).contains(&response.status) {
+            // Some successes have nothing to say.
+            let body = if response.body.is_empty() { b"null" } else { response.body.as_slice() };
+            return Ok(serde_json::from_slice(body)?);
+        }
+        Err(ClientError::Refused(Box::new(serde_json::from_slice(&response.body)?)))
+    }
+
+    /// The open asks, newest first.
+    pub fn open_asks(&self) -> Result<AskList, ClientError> {
+        self.get("/v1/asks")
+    }
+
+    /// The open asks, once anything has changed after a cursor. A daemon that restarts meanwhile is no obstacle.
+    pub fn next_change(&self, cursor: &str) -> Result<AskList, ClientError> {
+        self.patiently(|| {
+            let list: AskList = self.get(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}"))?;
+            Ok((list.cursor != cursor).then_some(list))
+        })
+    }
+
+    /// The ask, once it is settled.
+    pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
+        self.patiently(|| {
+            let ask: AskView = self.get(&format!("/v1/asks/{key}?wait={ROUND_SECONDS}"))?;
+            Ok((ask.state == State::Settled).then_some(ask))
+        })
+    }
+
+    fn patiently<T>(&self, mut round: impl FnMut() -> Result<Option<T>, ClientError>) -> Result<T, ClientError> {
+        loop {
+            match round() {
+                Ok(Some(value)) => return Ok(value),
+                Ok(None) => {}
+                // A daemon that restarts; one that does so all the time must not keep us busy.
+                Err(ClientError::Exchange(ExchangeError::Lost(_))) => std::thread::sleep(PAUSE),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
