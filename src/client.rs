@@ -21,13 +21,13 @@ const AGENT: &str = concat!("answerback/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// There is no daemon, and none could be started.
-    #[error("{0}")]
+    #[error(transparent)]
     Start(#[from] StartError),
     /// There is none, and none shall be started.
     #[error("the daemon is not running")]
     NotRunning,
     /// The connection broke.
-    #[error("{0}")]
+    #[error(transparent)]
     Exchange(#[from] ExchangeError),
     /// The daemon says no.
     #[error("{}", .0.title)]

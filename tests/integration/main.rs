@@ -6,6 +6,7 @@
 mod answers;
 mod api;
 mod browsers;
+mod commands;
 mod deadlines;
 mod dependencies;
 mod docs;

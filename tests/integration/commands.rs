@@ -1,0 +1,284 @@
+//! The commands, as people and scripts use them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Output, Stdio};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::world::{ANSWERBACK, World, question, signal, until};
+
+fn run(world: &World, args: &[&str]) -> Output {
+    world.command(ANSWERBACK).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn exits(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn multi(text: &str) -> Value {
+    json!({"question": text, "header": "Parts", "multiSelect": true, "options": [
+        {"label": "Tests", "description": ""}, {"label": "Docs", "description": ""}]})
+}
+
+/// What differs from run to run.
+fn steady(world: &World, text: &str) -> String {
+    let pid = world.daemon_json().map_or_else(String::new, |json| json["pid"].to_string());
+    text.replace(&world.home().display().to_string(), "HOME")
+        .replace(&world.address(), "ADDRESS")
+        .replace(&format!("process {pid}"), "process PID")
+}
+
+#[test]
+fn status_tells_whether_it_runs() {
+    let mut world = World::new();
+    let (stdout, _) = exits(&run(&world, &["status"]), 6);
+    assert!(stdout.contains("not running"));
+    assert!(!world.state("").exists(), "looking must not make anything");
+    assert_eq!(serde_json::from_slice::<Value>(&run(&world, &["status", "--json"]).stdout).unwrap()["running"], false);
+    let (_hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let (stdout, _) = exits(&run(&world, &["status"]), 0);
+    insta::assert_snapshot!(steady(&world, &stdout), @r"
+    running    version 0.1.0, process PID
+    questions  1 open
+    address    http://ADDRESS
+    state      HOME/.local/state/answerback
+    config     HOME/.config/answerback/config.toml
+    ");
+    let json: Value = serde_json::from_slice(&run(&world, &["status", "--json"]).stdout).unwrap();
+    assert_eq!((&json["running"], &json["open"]), (&json!(true), &json!(1)));
+}
+
+#[test]
+fn pending_lists_what_is_open_and_follows_it() {
+    let mut world = World::new();
+    let (stdout, _) = exits(&run(&world, &["pending"]), 0);
+    assert_eq!(stdout, "No question is open.\n");
+    let (_hook, key) =
+        world.ask("s", "toolu_abc123", &[question("Which of\n\u{1b}[31mthese\u{7}?"), question("Else?")]);
+    let (stdout, _) = exits(&run(&world, &["pending"]), 0);
+    let without_age = stdout.replacen(stdout.split("  ").nth(1).unwrap(), "AGE", 1);
+    assert_eq!(without_age, "abc123  AGE  shop  Pick  Which of \u{fffd}[31mthese\u{fffd}? (and 1 more)\n");
+    let json: Value = serde_json::from_slice(&run(&world, &["pending", "--json"]).stdout).unwrap();
+    assert_eq!(json["asks"][0]["key"], key);
+
+    let mut watch = world.command(ANSWERBACK).args(["pending", "--watch", "--json"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    let open =
+        |line: Option<String>| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["asks"].as_array().unwrap().len();
+    assert_eq!(open(lines.next()), 1);
+    let pid = world.kill_daemon();
+    world.until_daemon_other_than(pid);
+    world.post(&format!("/v1/asks/{key}/release"), &json!({})).expect(200);
+    assert_eq!(open(lines.next()), 0);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
+fn answer_takes_labels_texts_keys_and_notes() {
+    let mut world = World::new();
+    let (hook, _) = world.ask("s", "toolu_one", &[question("Which?")]);
+    exits(&run(&world, &["answer", "b"]), 0);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "B"}));
+
+    let (first, _) = world.ask("s", "toolu_two", &[question("Which?"), multi("What?")]);
+    let (second, _) = world.ask("s", "toolu_three", &[multi("What?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "A"]), 1);
+    assert!(stderr.contains("no open question has `A`") && stderr.contains("hint: "), "{stderr}");
+    exits(&run(&world, &["answer", "three", "docs", "something else"]), 0);
+    assert_eq!(second.reply()["updatedInput"]["answers"], json!({"What?": "Docs, something else"}));
+    let (_, stderr) =
+        exits(&run(&world, &["answer", "-a", "Pick=a", "-a", "2=Tests", "-a", "What?=Docs", "-n", "1=because"]), 0);
+    assert_eq!(stderr, "Which? A\nWhat? Tests, Docs\n");
+    let reply = first.reply();
+    assert_eq!(reply["updatedInput"]["answers"], json!({"Which?": "A", "What?": "Tests, Docs"}));
+    assert_eq!(reply["updatedInput"]["annotations"], json!({"Which?": {"notes": "because"}}));
+    let (_, stderr) = exits(&run(&world, &["answer", "A"]), 1);
+    assert!(stderr.contains("no question is open"), "{stderr}");
+}
+
+#[test]
+fn answer_says_what_does_not_fit() {
+    let mut world = World::new();
+    let (mut hook, _) = world.ask("s", "t", &[question("One?"), question("Two?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "-a", "One?=A"]), 1);
+    assert_eq!(stderr, "error: The answer does not fit the questions.\n  Two?: this question is not answered\n");
+    let (_, stderr) = exits(&run(&world, &["answer", "-a", "Three?=A"]), 1);
+    assert!(stderr.contains("names no question") && stderr.contains("`One?`, `Two?`"), "{stderr}");
+    assert!(hook.is_waiting());
+    exits(&run(&world, &["answer", "-a", "One?=A", "--partial"]), 0);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"One?": "A"}));
+}
+
+#[test]
+fn an_agent_does_not_answer_its_own_questions() {
+    let mut world = World::new();
+    let (mut hook, _) = world.ask("s", "t", &[question("Which?")]);
+    for command in ["answer", "dismiss", "release"] {
+        for sign in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"] {
+            let output = world.command(ANSWERBACK).arg(command).env(sign, "1").output().unwrap();
+            let (_, stderr) = exits(&output, 1);
+            assert!(stderr.contains("inside Claude Code"), "{stderr}");
+        }
+    }
+    assert!(hook.is_waiting());
+}
+
+#[test]
+fn dismiss_and_release_settle() {
+    let mut world = World::new();
+    let (dismissed, _) = world.ask("s", "t", &[question("Which?")]);
+    exits(&run(&world, &["dismiss", "--reason", "later"]), 0);
+    assert!(dismissed.reply()["permissionDecisionReason"].as_str().unwrap().ends_with("later"));
+    let (released, _) = world.ask("s", "u", &[question("Which?")]);
+    exits(&run(&world, &["release", "s__u"]), 0);
+    released.no_decision();
+}
+
+#[test]
+fn ask_prints_the_answer_and_its_exit_code_tells_the_rest() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let ask = |world: &World, args: &[&str]| {
+        let before = world.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
+        let mut child = world.command(ANSWERBACK).arg("ask").args(args).spawn().unwrap();
+        let list = world.get(&format!("/v1/asks?since={before}&wait=20")).json();
+        // Only when it has said so does it know its key.
+        let mut said = [0; 8];
+        child.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"Waiting ");
+        (child, list["asks"][0].clone())
+    };
+    let (child, asked) = ask(&world, &["Deploy?", "-o", "Yes: right now", "-o", "No"]);
+    assert_eq!(
+        asked["questions"][0]["options"],
+        json!([{"label": "Yes", "description": "right now"}, {"label": "No", "description": ""}])
+    );
+    let key = |ask: &Value| ask["key"].as_str().unwrap().to_owned();
+    // A daemon that is killed meanwhile is no obstacle.
+    world.kill_daemon();
+    drop(world.daemon());
+    world.answer(&key(&asked), &json!({"Deploy?": "Yes"})).expect(200);
+    assert_eq!(exits(&child.wait_with_output().unwrap(), 0).0, "Yes\n");
+
+    let (child, asked) = ask(&world, &["Which?", "-o", "A", "-o", "B", "--multi", "--json"]);
+    world.answer(&key(&asked), &json!({"Which?": ["A", "B"]})).expect(200);
+    let json: Value = serde_json::from_str(&exits(&child.wait_with_output().unwrap(), 0).0).unwrap();
+    assert_eq!(json["outcome"]["answers"]["Which?"], "A, B");
+
+    let (child, asked) = ask(&world, &["Name?"]);
+    world.post(&format!("/v1/asks/{}/dismiss", key(&asked)), &json!({"reason": "not now"})).expect(200);
+    let (stdout, stderr) = exits(&child.wait_with_output().unwrap(), 3);
+    assert!(stdout.is_empty() && stderr.ends_with("Dismissed: not now\n"), "{stderr}");
+
+    let (child, _) = ask(&world, &["Name?", "--timeout", "1s"]);
+    exits(&child.wait_with_output().unwrap(), 4);
+
+    let (child, asked) = ask(&world, &["Name?"]);
+    world.post(&format!("/v1/asks/{}/release", key(&asked)), &json!({})).expect(200);
+    exits(&child.wait_with_output().unwrap(), 5);
+
+    let (child, asked) = ask(&world, &["Name?"]);
+    signal(child.id(), Signal::INT);
+    exits(&child.wait_with_output().unwrap(), 130);
+    assert_eq!(world.settled(&key(&asked))["outcome"]["kind"], "withdrawn");
+
+    exits(&run(&world, &["ask", "Which?", "--multi"]), 1);
+    exits(&run(&world, &["ask", "Which?", "--timeout", "soon"]), 2);
+    exits(&run(&world, &["ask", " "]), 1);
+}
+
+#[test]
+fn history_finds_what_was_said() {
+    let mut world = World::new();
+    let (_hook, first) = world.ask("s", "t", &[question("Which database?")]);
+    world
+        .post(
+            &format!("/v1/asks/{first}/answer"),
+            &json!({"answers": {"Which database?": "A"}, "notes": {"Which database?": "for now"}}),
+        )
+        .expect(200);
+    let (_hook, second) = world.ask("s", "u", &[question("Which colour?")]);
+    world.post(&format!("/v1/asks/{second}/dismiss"), &json!({"reason": "no idea"})).expect(200);
+    let (stdout, _) = exits(&run(&world, &["history"]), 0);
+    let without_times: Vec<_> =
+        stdout.lines().map(|line| line.split_once("  /work").map_or(line, |(_, rest)| rest)).collect();
+    insta::assert_snapshot!(without_times.join("\n"), @r"
+    /shop  dismissed
+      Which colour?
+      no idea
+
+    /shop  answered
+      Which database?
+      A
+      for now
+    ");
+    let find = |args: &[&str]| exits(&run(&world, &[&["history"], args].concat()), 0).0;
+    assert!(find(&["DATABASE"]).contains("Which database?") && !find(&["database"]).contains("colour"));
+    assert!(find(&["no idea", "--since", "1h"]).contains("Which colour?"));
+    assert_eq!(find(&["--since", "2100-01-01"]), "Nothing was found.\n");
+    assert!(find(&["--limit", "1"]).contains("There are more"));
+    assert_eq!(serde_json::from_str::<Value>(&find(&["--json"])).unwrap()["asks"].as_array().unwrap().len(), 2);
+    let (_, stderr) = exits(&run(&world, &["history", "--project", "/nonexistent"]), 1);
+    assert!(stderr.contains("hint: "), "{stderr}");
+}
+
+#[test]
+fn demo_asks_through_the_real_hook() {
+    let world = World::new();
+    let (_, stderr) = exits(&run(&world, &["demo"]), 0);
+    assert!(stderr.contains("answerback answer toolu_"), "{stderr}");
+    let waiting = world.command(ANSWERBACK).args(["demo", "--wait"]).spawn().unwrap();
+    until("two open questions", || (world.get("/v1/asks").json()["asks"].as_array()?.len() == 2).then_some(()));
+    for _ in 0..2 {
+        let list = world.get("/v1/asks").json();
+        let key = list["asks"][0]["key"].as_str().unwrap().to_owned();
+        exits(&run(&world, &["answer", &key, "SQLite", "Backups"]), 0);
+    }
+    let (stdout, _) = exits(&waiting.wait_with_output().unwrap(), 0);
+    assert!(stdout.contains("Answer: \"SQLite\"") && stdout.contains("Answer: \"Backups\""), "{stdout}");
+}
+
+#[test]
+fn stop_stops_unless_a_hook_would_start_it_again() {
+    let mut world = World::new();
+    exits(&run(&world, &["stop"]), 0);
+    let (hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let (_, stderr) = exits(&run(&world, &["stop"]), 1);
+    assert!(stderr.contains("--release"), "{stderr}");
+    exits(&run(&world, &["stop", "--release"]), 0);
+    hook.no_decision();
+    until("the daemon's end", || (!world.state("daemon.json").exists()).then_some(()));
+}
+
+#[test]
+fn help_completions_and_manual() {
+    let world = World::new();
+    let (help, _) = exits(&run(&world, &["--help"]), 0);
+    let commands: Vec<_> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
+        let (help, _) = exits(&run(&world, &[command, "--help"]), 0);
+        assert!(help.contains("Examples:\n"), "{command}");
+        insta::assert_snapshot!(format!("help-{command}"), help);
+    }
+    insta::assert_snapshot!("help", help);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(exits(&run(&world, &["completions", shell]), 0).0.contains("pending"));
+    }
+    assert!(exits(&run(&world, &["man"]), 0).0.contains(".TH answerback 1"));
+    exits(&run(&world, &["man", "--dir", world.home().join("man").to_str().unwrap()]), 0);
+    assert!(world.home().join("man/answerback-answer.1").exists());
+    exits(&run(&world, &["no-such-command"]), 2);
+}
