@@ -181,6 +181,8 @@ pub struct Version {
     pub version: String,
     /// Changes when an older client would misunderstand.
     pub protocol: u32,
+    /// The daemon's process.
+    pub pid: u32,
 }
 
 /// A one-time code for a page.

@@ -46,6 +46,9 @@ pub async fn run(
     let tokens = instance.tokens()?;
     let tcp = bind_tcp(port).await?;
     let address = tcp.local_addr()?;
+    let url = format!("http://{address}");
+    instance.publish(&url, &tokens)?;
+    // The socket comes last: whoever gets through to it finds everything else in place.
     let socket = instance.bind_socket()?;
     socket.set_nonblocking(true)?;
     let listeners = Listeners { socket: UnixListener::from_std(socket)?, tcp };
@@ -56,8 +59,6 @@ pub async fn run(
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
     let housekeeping = tokio::spawn(purge_daily(registry.clone(), config.clone()));
-    let url = format!("http://{address}");
-    instance.publish(&url, &tokens)?;
     tracing::info!(url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 

@@ -2,7 +2,11 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use answerback_hook::paths::Paths;
 use answerback_hook::start::READY;
 use anyhow::Context;
 use rustix::fs::Mode;
@@ -14,6 +18,10 @@ use crate::instance::{Instance, InstanceError};
 use crate::logging::{self, Destination};
 
 use super::exit::Exit;
+
+/// A little less than a hook's patience.
+const BETWEEN_DAEMONS: Duration = Duration::from_millis(1500);
+const RETRY: Duration = Duration::from_millis(5);
 
 /// Run the daemon in the foreground
 ///
@@ -47,13 +55,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn serve(args: &Args) -> anyhow::Result<()> {
     let paths = super::paths()?;
     let config = Config::load(&paths.config_file())?;
-    let instance = match Instance::claim(paths) {
-        // Somebody else was faster, which is as good.
-        Err(InstanceError::Running) if args.background => {
-            report(READY);
-            return Ok(());
-        }
-        claimed => claimed?,
+    let instance = if args.background { claim_or_find(&paths)? } else { Some(Instance::claim(paths)?) };
+    let Some(instance) = instance else {
+        report(READY);
+        return Ok(());
     };
     let log = instance.paths().log();
     let destination = if args.background { Destination::File(&log) } else { Destination::Stderr };
@@ -79,6 +84,23 @@ fn serve(args: &Args) -> anyhow::Result<()> {
         };
         daemon::run(instance, &config, port, shutdown, ready).await
     })
+}
+
+/// The instance, or nothing where another daemon serves it. One that holds it without serving is on its way in or out: what
+/// becomes of it is waited for, or a question that comes between two daemons would find neither.
+fn claim_or_find(paths: &Paths) -> anyhow::Result<Option<Instance>> {
+    let deadline = Instant::now() + BETWEEN_DAEMONS;
+    loop {
+        match Instance::claim(paths.clone()) {
+            Err(InstanceError::Running) if Instant::now() < deadline => {
+                if UnixStream::connect(paths.socket()).is_ok() {
+                    return Ok(None);
+                }
+                thread::sleep(RETRY);
+            }
+            claimed => return Ok(Some(claimed?)),
+        }
+    }
 }
 
 /// One line for whoever started this in the background; they may be gone.

@@ -9,6 +9,7 @@ mod exit;
 mod history;
 mod man;
 mod pending;
+mod restart;
 mod settle;
 mod status;
 mod stop;
@@ -52,6 +53,7 @@ enum Command {
     Ask(ask::Args),
     Demo(demo::Args),
     Daemon(daemon::Args),
+    Restart(restart::Args),
     Stop(stop::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -69,6 +71,7 @@ pub fn run() -> ExitCode {
         Command::Ask(args) => ask::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Daemon(args) => daemon::run(&args),
+        Command::Restart(args) => restart::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

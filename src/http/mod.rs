@@ -136,7 +136,7 @@ async fn health() -> &'static str {
 /// Says what runs here.
 #[utoipa::path(get, path = "/v1/version", responses((status = 200, body = Version), (status = "default", body = Problem)))]
 async fn version() -> Json<Version> {
-    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL })
+    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.

@@ -296,7 +296,7 @@ fn the_version_is_told() {
     let mut world = World::new();
     drop(world.daemon());
     let version = world.get("/v1/version").expect(200).json();
-    assert_eq!(version, json!({"version": env!("CARGO_PKG_VERSION"), "protocol": 1}));
+    assert_eq!(version, json!({"version": env!("CARGO_PKG_VERSION"), "protocol": 1, "pid": world.daemon_pid()}));
     let json = world.daemon_json().unwrap();
     assert_eq!((&json["version"], &json["protocol"]), (&version["version"], &version["protocol"]));
 }

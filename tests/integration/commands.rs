@@ -256,6 +256,21 @@ fn stop_stops_unless_a_hook_would_start_it_again() {
 }
 
 #[test]
+fn restart_replaces_the_daemon_and_nobody_notices() {
+    let mut world = World::new();
+    exits(&run(&world, &["restart"]), 0);
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    for _ in 0..5 {
+        let old = world.daemon_pid();
+        exits(&run(&world, &["restart"]), 0);
+        assert_ne!(world.daemon_pid(), old);
+        world.until_open(&key);
+    }
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+}
+
+#[test]
 fn help_completions_and_manual() {
     let world = World::new();
     let (help, _) = exits(&run(&world, &["--help"]), 0);

@@ -123,6 +123,21 @@ fn a_stopped_daemon_leaves_questions_open_and_cleans_up() {
 }
 
 #[test]
+fn a_question_that_comes_between_two_daemons_is_not_lost() {
+    let mut world = World::new();
+    for n in 0..10 {
+        let mut daemon = world.daemon();
+        signal(daemon.id(), Signal::TERM);
+        // The old one holds the instance for a moment longer.
+        let (hook, key) = world.ask("s", &format!("t{n}"), &[question("Which?")]);
+        daemon.wait().unwrap();
+        world.answer(&key, &json!({"Which?": "A"})).expect(200);
+        assert_eq!(hook.reply()["permissionDecision"], "allow");
+        world.kill_daemon();
+    }
+}
+
+#[test]
 fn what_a_dead_daemon_left_behind_is_no_obstacle() {
     let mut world = World::new();
     drop(world.daemon());

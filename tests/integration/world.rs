@@ -202,12 +202,13 @@ impl World {
     pub(crate) fn until_open(&self, key: &str) {
         let open = |list: &Value| list["asks"].as_array().unwrap().iter().any(|ask| ask["key"] == key);
         until(&format!("{key} to open: {}", self.log()), || {
-            let list = self.try_get("/v1/asks").ok()?.json();
+            let list = self.try_get("/v1/asks").ok().filter(|reply| reply.status == 200)?.json();
             if open(&list) {
                 return Some(());
             }
             let cursor = list["cursor"].as_str()?;
-            open(&self.try_get(&format!("/v1/asks?since={cursor}&wait=2")).ok()?.json()).then_some(())
+            let next = self.try_get(&format!("/v1/asks?since={cursor}&wait=2")).ok();
+            open(&next.filter(|reply| reply.status == 200)?.json()).then_some(())
         });
     }
 
