@@ -81,13 +81,15 @@ pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, 
     if let Some(stream) = connect(paths, deadline)? {
         return Ok(stream);
     }
-    start(deadline)?;
     loop {
-        if let Some(stream) = connect(paths, deadline)? {
-            return Ok(stream);
+        start(deadline)?;
+        // The program we started may have found another daemon that was just about to end: then it is started again.
+        for _ in 0..10 {
+            if let Some(stream) = connect(paths, deadline)? {
+                return Ok(stream);
+            }
+            pause(deadline)?;
         }
-        // The program we started found another one that holds the instance but does not listen yet.
-        pause(deadline)?;
     }
 }
 

@@ -43,25 +43,23 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
-    let ask: AskView = client.post("/v1/asks", &request(args)?)?;
-    eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
+    let request = request(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let waiting = client.clone();
-    let key = ask.key.clone();
-    let settled = runtime.block_on(async {
+    let end = runtime.block_on(async {
+        // Before the question is asked: from then on it must be taken back.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let ask: AskView = client.post("/v1/asks", &request)?;
+        eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
+        let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
-            settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => Ok(Some(settled??)),
-            _ = interrupt.recv() => anyhow::Ok(None),
-            _ = terminate.recv() => Ok(None),
+            settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => report(args, &settled??),
+            _ = interrupt.recv() => take_back(&client, &ask),
+            _ = terminate.recv() => take_back(&client, &ask),
         }
     });
     // The thread that waits would be waited for.
     runtime.shutdown_background();
-    match settled? {
-        None => take_back(&client, &ask),
-        Some(settled) => report(args, &settled),
-    }
+    end
 }
 
 fn request(args: &Args) -> anyhow::Result<AskRequest> {

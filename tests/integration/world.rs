@@ -221,9 +221,10 @@ impl World {
 }
 
 fn is_dead(pid: u32) -> bool {
-    // A zombie has let go of everything; its parent may be a waiting hook.
+    // A zombie has let go of everything once all its threads have ended; its parent may be a waiting hook.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.is_empty() || stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    threads == 0 || (threads == 1 && stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }
 
 impl Drop for World {
