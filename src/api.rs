@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ask::{Ask, Origin, Outcome, Question, QuestionFault, Source};
 use crate::store::Change;
@@ -160,6 +161,21 @@ pub struct AskRequest {
     pub project: Option<String>,
     /// After how many seconds nobody needs the answer any more.
     pub timeout_seconds: Option<u32>,
+}
+
+/// An answer as it is sent.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AnswerRequest {
+    /// Question text to a label, a free text, or an array of labels for a multi-select question.
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    pub answers: IndexMap<String, Value>,
+    /// Question text to a note that goes along with its answer.
+    #[serde(default)]
+    #[schema(value_type = std::collections::HashMap<String, String>)]
+    pub notes: IndexMap<String, String>,
+    /// Whether questions may be left unanswered.
+    #[serde(default)]
+    pub partial: bool,
 }
 
 /// Why a question is not answered.

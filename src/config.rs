@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
@@ -25,8 +26,8 @@ pub struct Config {
     pub timeout_seconds: u32,
     /// What happens then.
     pub on_timeout: OnTimeout,
-    /// How long settled questions are kept.
-    pub retention_days: u32,
+    /// How long settled questions are kept; at least a day.
+    pub retention_days: NonZeroU32,
     /// How much is logged.
     pub log_level: LogLevel,
 }
@@ -49,7 +50,7 @@ impl Default for Config {
             port: DEFAULT_PORT,
             timeout_seconds: 0,
             on_timeout: OnTimeout::Native,
-            retention_days: 90,
+            retention_days: const { NonZeroU32::new(90).unwrap() },
             log_level: LogLevel::Info,
         }
     }
@@ -93,7 +94,7 @@ impl Config {
 
     /// How long settled questions are kept.
     pub fn retention(&self) -> SignedDuration {
-        SignedDuration::from_hours(24 * i64::from(self.retention_days))
+        SignedDuration::from_hours(24 * i64::from(self.retention_days.get()))
     }
 }
 
@@ -126,7 +127,11 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line_and_the_key() {
-        for (text, key) in [("port = 1\nprot = 2\n", "prot"), ("\non_timeout = \"never\"\n", "never")] {
+        for (text, key) in [
+            ("port = 1\nprot = 2\n", "prot"),
+            ("\non_timeout = \"never\"\n", "never"),
+            ("\nretention_days = 0\n", "nonzero"),
+        ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");
         }

@@ -9,15 +9,18 @@ use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::claude_code::Policy;
 use crate::config::Config;
 use crate::http::{self, App, Listeners};
 use crate::instance::Instance;
 use crate::registry::Registry;
-use crate::store::Opening;
+use crate::store::{Opening, Store};
 
 const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Hooks that lost their daemon come back for their answers first.
+const FIRST_PURGE: Duration = Duration::from_secs(60);
 
 /// The address of the page and the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +42,10 @@ pub async fn run(
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
     raise_file_limit();
-    let store = instance.paths().store();
-    let (opening, loaded) = Opening::open(&store).with_context(|| format!("cannot use {}", store.display()))?;
+    let file = instance.paths().store();
+    let (opening, loaded) = Opening::open(&file).with_context(|| format!("cannot use {}", file.display()))?;
     let open = loaded.open.len();
-    let registry = Registry::start(opening, loaded).context("cannot start the store's thread")?;
+    let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
     let tcp = bind_tcp(port).await?;
     let address = tcp.local_addr()?;
@@ -55,10 +58,10 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
-    let app = App::new(registry.clone(), &tokens, address.port(), policy, closing.clone());
+    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), policy, closing.clone());
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
-    let housekeeping = tokio::spawn(purge_daily(registry.clone(), config.clone()));
+    let housekeeping = tokio::spawn(purge_daily(store.clone(), config.clone()));
     tracing::info!(url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 
@@ -72,7 +75,7 @@ pub async fn run(
     };
     tokio::join!(server, stop);
     housekeeping.abort();
-    registry.store().close().await;
+    store.close().await;
     instance.retire();
     Ok(())
 }
@@ -97,12 +100,12 @@ fn raise_file_limit() {
     }
 }
 
-async fn purge_daily(registry: Registry, config: Config) {
-    let mut interval = tokio::time::interval(PURGE_INTERVAL);
+async fn purge_daily(store: Store, config: Config) {
+    let mut interval = tokio::time::interval_at(Instant::now() + FIRST_PURGE, PURGE_INTERVAL);
     loop {
         interval.tick().await;
         let Ok(before) = Timestamp::now().checked_sub(config.retention()) else { return };
-        match registry.purge(before).await {
+        match store.purge(before).await {
             Ok(0) => {}
             Ok(forgotten) => tracing::info!(forgotten, "old questions were forgotten"),
             Err(error) => tracing::error!(%error, "old questions could not be forgotten"),

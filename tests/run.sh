@@ -57,7 +57,7 @@ run_part() {
 
 # The same source, without the C library of the machine: it must build and keep the promise of an empty success.
 static_hook() {
-    if ! rustup target add "$musl_target" 2>/dev/null && ! rustc --print target-libdir --target "$musl_target" >/dev/null; then
+    if ! rustup target add "$musl_target" 2>/dev/null && [[ ! -d $(rustc --print target-libdir --target "$musl_target") ]]; then
         echo "skipped: the target $musl_target is not available here"
         return 0
     fi

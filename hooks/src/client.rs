@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 /// Bodies over this are refused by the daemon, so the hook does not send them.
 pub const MAX_BODY: usize = 1024 * 1024;
@@ -88,17 +89,52 @@ impl From<io::Error> for ExchangeError {
     }
 }
 
-/// Sends the request and waits for the reply.
+/// Sends the request and waits for the reply, for as long as it takes.
 pub fn exchange(stream: &mut UnixStream, request: &Request) -> Result<Response, ExchangeError> {
+    exchange_with(stream, request, |_| Ok(()))
+}
+
+/// The same with a daemon that has to show that it is alive by a deadline: it must take the request by then, and says so with
+/// an interim reply. The reply itself may take as long as it takes. `taken` is set as soon as that is known.
+pub fn exchange_alive(
+    stream: &mut UnixStream,
+    request: &Request,
+    alive_by: Instant,
+    taken: &mut bool,
+) -> Result<Response, ExchangeError> {
+    // No time at all would mean no limit.
+    let patience = alive_by.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    stream.set_write_timeout(Some(patience))?;
+    stream.set_read_timeout(Some(patience))?;
+    let exchanged = exchange_with(stream, request, |stream| {
+        *taken = true;
+        stream.set_read_timeout(None)
+    });
+    exchanged.map_err(|error| match error {
+        ExchangeError::Lost(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            ExchangeError::Lost(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"))
+        }
+        error => error,
+    })
+}
+
+fn exchange_with(
+    stream: &mut UnixStream,
+    request: &Request,
+    on_interim: impl FnMut(&UnixStream) -> io::Result<()>,
+) -> Result<Response, ExchangeError> {
     // A daemon that refuses early may close before it has read everything; its reply is still there to be read.
     let sent = stream.write_all(&request.bytes);
-    match (sent, read_response(stream)) {
+    match (sent, read_response(stream, on_interim)) {
         (Err(error), Err(ExchangeError::Lost(_))) => Err(ExchangeError::Lost(error)),
         (_, read) => read,
     }
 }
 
-fn read_response(stream: &mut impl Read) -> Result<Response, ExchangeError> {
+fn read_response<S: Read>(
+    stream: &mut S,
+    mut on_interim: impl FnMut(&S) -> io::Result<()>,
+) -> Result<Response, ExchangeError> {
     let mut buffer = Vec::new();
     loop {
         let end = loop {
@@ -115,6 +151,7 @@ fn read_response(stream: &mut impl Read) -> Result<Response, ExchangeError> {
         buffer.drain(..end + 4);
         // Interim replies (1xx) have no body and are followed by the real one.
         if status < 200 {
+            on_interim(stream)?;
             continue;
         }
         let length = length.unwrap_or(0);
@@ -176,7 +213,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Response, ExchangeError> {
-        read_response(&mut &bytes[..])
+        read_response(&mut &bytes[..], |_| Ok(()))
     }
 
     #[test]
@@ -216,6 +253,23 @@ mod tests {
         ];
         for case in cases {
             assert!(matches!(read(case), Err(ExchangeError::Garbage(_))), "{case:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_are_too_strange(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
+            drop(read(&bytes));
+        }
+
+        #[test]
+        fn a_reply_in_pieces_is_the_same_reply(status in 200u16..600, body: Vec<u8>, cut in 0usize..400) {
+            let mut bytes = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
+            bytes.extend(format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
+            bytes.extend_from_slice(&body);
+            let (first, second) = bytes.split_at(cut.min(bytes.len()));
+            let reply = read_response(&mut first.chain(second), |_| Ok(())).unwrap();
+            proptest::prop_assert_eq!(reply, Response { status, body });
         }
     }
 

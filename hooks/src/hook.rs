@@ -2,7 +2,8 @@
 //!
 //! It fails open and fast: whatever goes wrong, Claude Code gets an empty stdout and exit code 0, which means "no
 //! decision" and leads to its own dialog. Never an invented or empty answer. Once the question is parked, a lost connection is
-//! not a failure: the daemon is started again and asked with the same body, and knows the question by its key.
+//! not a failure: the daemon is started again and asked with the same body, and knows the question by its key. A daemon
+//! shows that it is alive by taking the call (`100 Continue`); only then may the reply take as long as it takes.
 
 use std::env;
 use std::fmt;
@@ -11,16 +12,16 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::{self, ExchangeError, Request};
+use crate::client::{self, ExchangeError, Request, Response};
 use crate::paths::Paths;
 use crate::start::{self, StartError};
 
 /// From start to giving up, when the daemon can be neither reached nor started.
 const FAIL_OPEN: Duration = Duration::from_millis(1800);
-/// A connection that lasted this long was a wait, not a refusal.
-const PARKED: Duration = Duration::from_millis(250);
 /// How long a wait that lost its daemon tries to get one back.
 const RESUME: Duration = Duration::from_secs(30);
+/// A connection that lasted this long was a wait.
+const A_WHILE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -74,10 +75,13 @@ fn run() -> Result<Vec<u8>, Failure> {
     }
     let environment: Vec<(&str, String)> =
         HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
-    let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
-    let request = Request::json("POST", "/v1/hooks/claude-code", headers, &body);
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
-    deliver(&paths, &request)
+    deliver(&paths, |resumed| {
+        let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
+        let resumed = resumed.then_some(("x-answerback-resumed", "1"));
+        let always = [("expect", "100-continue")];
+        Request::json("POST", "/v1/hooks/claude-code", headers.chain(always).chain(resumed), &body)
+    })
 }
 
 fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
@@ -92,26 +96,29 @@ fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
     Ok(body)
 }
 
-fn deliver(paths: &Paths, request: &Request) -> Result<Vec<u8>, Failure> {
+/// `request` makes the call, and the call again of a hook that lost its daemon.
+fn deliver(paths: &Paths, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, Failure> {
     let mut deadline = Instant::now() + FAIL_OPEN;
     let mut pause = FIRST_PAUSE;
     let mut parked = false;
     loop {
         let failure = match start::connect_or_start(paths, deadline) {
             Ok(mut stream) => {
-                let connected = Instant::now();
-                match client::exchange(&mut stream, request) {
-                    Ok(response) if response.status == 200 => return checked(response.body),
-                    Ok(response) => return Err(Failure::Status(response.status)),
-                    Err(error @ ExchangeError::Garbage(_)) => return Err(Failure::Exchange(error)),
-                    Err(lost) => {
-                        if connected.elapsed() >= PARKED {
-                            parked = true;
-                            deadline = Instant::now() + RESUME;
-                            pause = FIRST_PAUSE;
-                        }
-                        Failure::Exchange(lost)
-                    }
+                let (connected, mut taken) = (Instant::now(), false);
+                let response = client::exchange_alive(&mut stream, &request(parked), deadline, &mut taken);
+                // A daemon that takes the call and dies of it, again and again, gets no more time than this once.
+                if taken && (!parked || connected.elapsed() >= A_WHILE) {
+                    parked = true;
+                    deadline = Instant::now() + RESUME;
+                    pause = FIRST_PAUSE;
+                }
+                match response {
+                    Ok(Response { status: 200, body }) => return checked(body),
+                    // It cannot answer now; the answer may be there all the same.
+                    Ok(Response { status: status @ 500.., .. }) if parked => Failure::Status(status),
+                    Ok(Response { status, .. }) => return Err(Failure::Status(status)),
+                    Err(lost @ ExchangeError::Lost(_)) => Failure::Exchange(lost),
+                    Err(garbage) => return Err(Failure::Exchange(garbage)),
                 }
             }
             // A program that is being replaced cannot be run for a moment; a parked question outlasts that.

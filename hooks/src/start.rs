@@ -15,6 +15,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, SockAddr, Socket, Type};
+
 use crate::paths::Paths;
 
 const RETRY: Duration = Duration::from_millis(5);
@@ -95,17 +97,27 @@ pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, 
 
 /// `None` when nobody listens. A full backlog is somebody: it is tried again until the deadline.
 pub fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, StartError> {
-    let socket = paths.socket();
+    let path = paths.socket();
     loop {
-        match UnixStream::connect(&socket) {
+        match connect_now(&path) {
             Ok(stream) => return Ok(Some(stream)),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => return Ok(None),
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => pause(deadline)?,
-                _ => return Err(StartError::Connect(socket, error)),
+                _ => return Err(StartError::Connect(path, error)),
             },
         }
     }
+}
+
+/// Connects or says at once why not. A blocking connect would wait in the kernel for a place in a full backlog, for as long
+/// as it takes.
+pub fn connect_now(path: &Path) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    socket.set_nonblocking(false)?;
+    Ok(OwnedFd::from(socket).into())
 }
 
 fn pause(deadline: Instant) -> Result<(), StartError> {

@@ -16,21 +16,6 @@ pub struct Answer {
     pub notes: IndexMap<String, String>,
 }
 
-/// An answer as it was sent, before anything is known about it.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct AnswerDraft {
-    /// Question text to a label, a free text, or an array of labels for a multi-select question.
-    #[schema(value_type = std::collections::HashMap<String, Value>)]
-    pub answers: IndexMap<String, Value>,
-    /// Question text to a note that goes along with its answer.
-    #[serde(default)]
-    #[schema(value_type = std::collections::HashMap<String, String>)]
-    pub notes: IndexMap<String, String>,
-    /// Whether questions may be left unanswered.
-    #[serde(default)]
-    pub partial: bool,
-}
-
 /// Why an answer is refused: everything that is wrong with it, not just the first thing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer does not fit the questions")]
@@ -49,26 +34,32 @@ pub struct QuestionFault {
 }
 
 impl Answer {
-    /// Checks a draft against the questions.
-    pub fn new(questions: &Questions, draft: &AnswerDraft) -> Result<Self, AnswerError> {
+    /// Checks what was sent against the questions: a label, a text or an array of labels for each, and notes. All must be
+    /// answered, unless `partial`.
+    pub fn new(
+        questions: &Questions,
+        answers: &IndexMap<String, Value>,
+        notes: &IndexMap<String, String>,
+        partial: bool,
+    ) -> Result<Self, AnswerError> {
         let mut faults = Vec::new();
         let mut fault = |question: &str, problem: &str| {
             faults.push(QuestionFault { question: question.to_owned(), problem: problem.to_owned() });
         };
-        for text in draft.answers.keys().chain(draft.notes.keys()) {
+        for text in answers.keys().chain(notes.keys()) {
             if questions.get(text).is_none() {
                 fault(text, "this question was not asked");
             }
         }
         let mut answer = Self { answers: IndexMap::new(), notes: IndexMap::new() };
         for question in questions {
-            match draft.answers.get(&question.question).map(|value| chosen(question, value)) {
+            match answers.get(&question.question).map(|value| chosen(question, value)) {
                 Some(Ok(text)) => drop(answer.answers.insert(question.question.clone(), text)),
                 Some(Err(problem)) => fault(&question.question, problem),
-                None if draft.partial => {}
+                None if partial => {}
                 None => fault(&question.question, "this question is not answered"),
             }
-            match draft.notes.get(&question.question) {
+            match notes.get(&question.question) {
                 Some(note) if note.len() > MAX_TEXT => fault(&question.question, "the note is over 16 KiB"),
                 Some(note) if !note.trim().is_empty() => {
                     answer.notes.insert(question.question.clone(), note.clone());
@@ -124,9 +115,10 @@ mod tests {
         .unwrap()
     }
 
-    fn answer(draft: Value) -> Result<Answer, Vec<(String, String)>> {
-        let draft: AnswerDraft = serde_json::from_value(draft).unwrap();
-        Answer::new(&questions(), &draft)
+    fn answer(mut sent: Value) -> Result<Answer, Vec<(String, String)>> {
+        let answers = serde_json::from_value(sent["answers"].take()).unwrap();
+        let notes = serde_json::from_value(sent["notes"].take()).unwrap_or_default();
+        Answer::new(&questions(), &answers, &notes, sent["partial"] == true)
             .map_err(|error| error.faults.into_iter().map(|fault| (fault.question, fault.problem)).collect())
     }
 
@@ -181,13 +173,10 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_sent_an_accepted_answer_is_whole(one in ".{0,40}", many in prop::collection::vec(".{0,20}", 0..4)) {
-            let draft = AnswerDraft {
-                answers: [("One?".to_owned(), json!(one)), ("Many?".to_owned(), json!(many))].into_iter().collect(),
-                ..AnswerDraft::default()
-            };
+            let sent = [("One?".to_owned(), json!(one)), ("Many?".to_owned(), json!(many))].into_iter().collect();
             let blank = |text: &str| text.trim().is_empty();
             let expected = !blank(&one) && !many.is_empty() && !many.iter().any(|text| blank(text));
-            let answer = Answer::new(&questions(), &draft);
+            let answer = Answer::new(&questions(), &sent, &IndexMap::new(), false);
             prop_assert_eq!(answer.is_ok(), expected);
             if let Ok(answer) = answer {
                 prop_assert_eq!(&answer.answers["One?"], &one);

@@ -11,7 +11,7 @@ mod questions;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, AnswerDraft, AnswerError, QuestionFault};
+pub use answer::{Answer, AnswerError, QuestionFault};
 pub use key::{AskKey, KeyError};
 pub use outcome::{Channel, Outcome, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};

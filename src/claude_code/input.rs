@@ -3,10 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::ask::{AskKey, NewAsk, OnTimeout, Origin};
+use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Questions};
 
-use super::tool_input;
+use super::tool_input::{self, InputError};
 
 /// The tools that ask a person.
 const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
@@ -28,6 +29,13 @@ pub struct Client {
     pub agent_pid: Option<String>,
 }
 
+impl Client {
+    /// Whether it is a run of `claude -p` with nobody at a terminal: the only kind that can stop and be resumed.
+    fn can_be_resumed(&self) -> bool {
+        self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
+    }
+}
+
 /// How long to wait, and what then.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
@@ -45,7 +53,18 @@ pub enum HookEvent {
     /// Nothing for us.
     Other,
     /// A question that cannot be taken over, and why. Claude Code asks it itself.
-    Unusable(String),
+    Unusable(Unusable),
+}
+
+/// Why a question cannot be taken over. Shown, it quotes nothing of the question; debugged, it may.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// The session or the tool call has a name that makes no key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The questions are not understood.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 /// The body is not a hook's JSON.
@@ -63,44 +82,42 @@ struct HookInput {
     tool_use_id: String,
     #[serde(default)]
     tool_name: String,
+    tool_input: Option<Value>,
     cwd: Option<String>,
 }
 
-/// What is kept of a call until it is answered.
+/// What is kept of a call until it is answered: the call as it came, whatever is in it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Detail {
     client: Client,
-    hook: Value,
+    hook: Box<RawValue>,
 }
 
 impl Detail {
-    pub(super) fn tool_input(&self) -> Option<&Value> {
-        self.hook.get("tool_input")
+    pub(super) fn tool_input(&self) -> Option<Value> {
+        let hook: HookInput = serde_json::from_str(self.hook.get()).ok()?;
+        hook.tool_input
     }
 }
 
 /// Reads a hook's call.
 pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Result<HookEvent, ReadError> {
-    let hook: Value = serde_json::from_slice(body)?;
-    let input = HookInput::deserialize(&hook)?;
+    // The whole of it, so that what is nested too deeply is refused wherever it is.
+    let input = HookInput::deserialize(serde_json::from_slice::<Value>(body)?)?;
     if input.hook_event_name != "PreToolUse" || !ASKING_TOOLS.contains(&input.tool_name.as_str()) {
         return Ok(HookEvent::Other);
     }
-    let key = match AskKey::new(&input.session_id, &input.tool_use_id) {
-        Ok(key) => key,
-        Err(error) => return Ok(HookEvent::Unusable(error.to_string())),
+    let (key, questions) = match usable(&input) {
+        Ok(usable) => usable,
+        Err(reason) => return Ok(HookEvent::Unusable(reason)),
     };
-    let questions = match tool_input::questions(hook.get("tool_input").unwrap_or(&Value::Null)) {
-        Ok(questions) => questions,
-        Err(error) => return Ok(HookEvent::Unusable(error.to_string())),
-    };
-    let attended = client.attended.as_deref() == Some("1");
     let on_timeout = match policy.on_timeout {
-        // Stopping the process is for runs nobody looks at; a person gets the dialog.
-        OnTimeout::Defer if attended => OnTimeout::Native,
+        // Stopping the process is for one-shot runs nobody looks at; a person gets the dialog, a host is asked.
+        OnTimeout::Defer if !client.can_be_resumed() => OnTimeout::Native,
         on_timeout => on_timeout,
     };
-    let detail = serde_json::to_string(&Detail { client, hook })?;
+    let hook: &RawValue = serde_json::from_slice(body)?;
+    let detail = serde_json::to_string(&Detail { client, hook: hook.to_owned() })?;
     Ok(HookEvent::Ask(Box::new(NewAsk {
         key,
         origin: Origin::ClaudeCode,
@@ -110,6 +127,12 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         expires_at: policy.timeout.and_then(|timeout| now.checked_add(timeout).ok()),
         on_timeout,
     })))
+}
+
+fn usable(input: &HookInput) -> Result<(AskKey, Questions), Unusable> {
+    let key = AskKey::new(&input.session_id, &input.tool_use_id)?;
+    let questions = tool_input::questions(input.tool_input.as_ref().unwrap_or(&Value::Null))?;
+    Ok((key, questions))
 }
 
 #[cfg(test)]
@@ -138,7 +161,7 @@ mod tests {
         assert_eq!(ask.project.as_deref(), Some("/p"));
         assert_eq!(ask.expires_at, None);
         let detail: Detail = serde_json::from_str(&ask.detail).unwrap();
-        assert_eq!(detail.hook, call());
+        assert_eq!(serde_json::from_str::<Value>(detail.hook.get()).unwrap(), call());
     }
 
     #[test]
@@ -147,6 +170,29 @@ mod tests {
         call["tool_name"] = json!("AskFollowupQuestion");
         call["tool_input"] = json!({"question": "Q?", "options": ["A", "B"]});
         assert!(matches!(read_json(&call), Ok(HookEvent::Ask(_))));
+    }
+
+    #[test]
+    fn whatever_is_read_can_be_read_again() {
+        for depth in 120..135 {
+            let mut call = call();
+            let nested: Value = (0..depth).fold(json!(1), |inner, _| json!([inner]));
+            call["tool_input"]["deep"] = nested;
+            if let Ok(HookEvent::Ask(ask)) = read_json(&call) {
+                let detail: Detail = serde_json::from_str(&ask.detail).unwrap();
+                assert_eq!(detail.tool_input(), Some(call["tool_input"].take()), "{depth}");
+            } else {
+                assert!(depth > 120, "the limit is near");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_question() {
+        let mut call = call();
+        call["tool_input"] = json!({"questions": [{"question": ["CANARY"]}]});
+        let Ok(HookEvent::Unusable(reason)) = read_json(&call) else { panic!("usable") };
+        assert!(!reason.to_string().contains("CANARY"), "{reason}");
     }
 
     #[test]
@@ -176,8 +222,11 @@ mod tests {
     #[test]
     fn the_deadline_and_what_then() {
         let policy = Policy { timeout: Some(SignedDuration::from_secs(60)), on_timeout: OnTimeout::Defer };
-        for (attended, on_timeout) in [("1", OnTimeout::Native), ("0", OnTimeout::Defer)] {
-            let client = Client { attended: Some(attended.into()), ..Client::default() };
+        for (attended, entrypoint, on_timeout) in
+            [("1", "cli", OnTimeout::Native), ("0", "sdk-cli", OnTimeout::Defer), ("0", "sdk-ts", OnTimeout::Native)]
+        {
+            let client =
+                Client { attended: Some(attended.into()), entrypoint: Some(entrypoint.into()), ..Client::default() };
             let event = read(call().to_string().as_bytes(), client, policy, Timestamp::UNIX_EPOCH);
             let Ok(HookEvent::Ask(ask)) = event else { panic!("not an ask") };
             assert_eq!(ask.expires_at.map(Timestamp::as_second), Some(60));

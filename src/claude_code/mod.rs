@@ -12,5 +12,6 @@ mod input;
 mod reply;
 mod tool_input;
 
-pub use input::{Client, HookEvent, Policy, ReadError, read};
+pub use input::{Client, HookEvent, Policy, ReadError, Unusable, read};
 pub use reply::{deferred, settled};
+pub use tool_input::InputError;

@@ -12,12 +12,15 @@ use super::tool_input;
 /// The reply to a `PreToolUse` hook whose ask is settled; `None` means no decision, an empty stdout.
 ///
 /// `detail` is what [`super::read`] made of the call.
-pub fn settled(ask: &Ask, detail: &str) -> Result<Option<Value>, serde_json::Error> {
-    let Some(settlement) = &ask.settlement else { return Ok(None) };
-    Ok(match &settlement.outcome {
+pub fn settled(ask: &Ask, detail: &str) -> Option<Value> {
+    let settlement = ask.settlement.as_ref()?;
+    match &settlement.outcome {
         Outcome::Answered(answer) => {
-            let detail: Detail = serde_json::from_str(detail)?;
-            let input = detail.tool_input().and_then(|input| tool_input::normalise(input).ok()).unwrap_or_default();
+            let input = original_input(detail).unwrap_or_else(|| {
+                // A person's answer is not thrown away for that.
+                tracing::error!(key = %ask.key, "what was kept of the call is damaged");
+                Map::from_iter([("questions".to_owned(), json!(ask.questions))])
+            });
             Some(allow(input, &ask.questions, answer, settlement))
         }
         Outcome::Dismissed { reason: Some(reason) } => {
@@ -30,7 +33,12 @@ pub fn settled(ask: &Ask, detail: &str) -> Result<Option<Value>, serde_json::Err
             Some(deny("Nobody answered the question in time. Do not assume an answer."))
         }
         Outcome::Expired | Outcome::Released | Outcome::Withdrawn => None,
-    })
+    }
+}
+
+fn original_input(detail: &str) -> Option<Map<String, Value>> {
+    let detail: Detail = serde_json::from_str(detail).ok()?;
+    tool_input::normalise(&detail.tool_input()?).ok()
 }
 
 /// The reply that ends a one-shot run; the resumed run asks again under the same key.
@@ -118,7 +126,7 @@ mod tests {
 
     use super::super::input::{Client, HookEvent, Policy, read};
     use super::*;
-    use crate::ask::{AnswerDraft, AskId, Source};
+    use crate::ask::{AskId, Source};
 
     fn ask(on_timeout: OnTimeout) -> (Ask, String) {
         let call = json!({
@@ -151,13 +159,18 @@ mod tests {
         let (mut ask, detail) = ask(on_timeout);
         let by = Source { channel: Channel::Token, agent: Some("curl/8".into()) };
         ask.settlement = Some(Settlement { outcome, by: Some(by), at: Timestamp::UNIX_EPOCH });
-        settled(&ask, &detail).unwrap().map(|mut reply| reply["hookSpecificOutput"].take())
+        settled(&ask, &detail).map(|mut reply| reply["hookSpecificOutput"].take())
     }
 
-    fn answered(draft: Value) -> Value {
+    fn answer(ask: &Ask, mut sent: Value) -> Answer {
+        let answers = serde_json::from_value(sent["answers"].take()).unwrap();
+        let notes = serde_json::from_value(sent["notes"].take()).unwrap_or_default();
+        Answer::new(&ask.questions, &answers, &notes, sent["partial"] == true).unwrap()
+    }
+
+    fn answered(sent: Value) -> Value {
         let (ask, _) = ask(OnTimeout::Native);
-        let draft: AnswerDraft = serde_json::from_value(draft).unwrap();
-        let answer = Answer::new(&ask.questions, &draft).unwrap();
+        let answer = answer(&ask, sent);
         reply(OnTimeout::Native, Outcome::Answered(answer)).unwrap()
     }
 
@@ -171,6 +184,16 @@ mod tests {
         assert_eq!(input["questions"].as_array().unwrap().len(), 2);
         assert_eq!(input["answers"], json!({"One?": "A", "Two?": "X, else"}));
         assert_eq!(input["annotations"], json!({"One?": {"preview": "look"}, "Two?": {"notes": "n"}}));
+    }
+
+    #[test]
+    fn an_answer_is_given_also_when_the_call_is_lost() {
+        let (mut ask, _) = ask(OnTimeout::Native);
+        let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}}));
+        ask.settlement = Some(Settlement { outcome: Outcome::Answered(answer), by: None, at: Timestamp::UNIX_EPOCH });
+        let reply = settled(&ask, "damaged").unwrap();
+        let input = &reply["hookSpecificOutput"]["updatedInput"];
+        assert_eq!((input["questions"].as_array().unwrap().len(), &input["answers"]["One?"]), (2, &json!("A")));
     }
 
     #[test]

@@ -8,11 +8,14 @@ const DEFAULT_HEADER: &str = "Question";
 
 /// Why the input holds no questions.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum InputError {
+pub enum InputError {
+    /// Neither form is there.
     #[error("the tool's input has neither `questions` nor `question`")]
     NoQuestions,
-    #[error("the questions are not understood: {0}")]
+    /// The questions are of another shape.
+    #[error("the questions do not have the right shape")]
     Shape(#[from] serde_json::Error),
+    /// The questions cannot be asked.
     #[error(transparent)]
     Invalid(#[from] QuestionsError),
 }

@@ -4,8 +4,8 @@ use anstream::eprintln;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::api::AskView;
-use crate::ask::{AnswerDraft, Question};
+use crate::api::{AnswerRequest, AskView};
+use crate::ask::Question;
 use crate::terminal::{one_line, style};
 
 use super::exit::{Exit, hinted};
@@ -76,7 +76,7 @@ fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
     labels().find(|label| *label == text).or_else(|| labels().find(|label| label.to_lowercase() == text.to_lowercase()))
 }
 
-fn draft(questions: &[Question], labels: &[String], args: &Args) -> anyhow::Result<AnswerDraft> {
+fn draft(questions: &[Question], labels: &[String], args: &Args) -> anyhow::Result<AnswerRequest> {
     let mut chosen: IndexMap<&str, Vec<String>> = IndexMap::new();
     let canonical = |question: &Question, text: &str| label(question, text).unwrap_or(text).to_owned();
     match (questions, labels) {
@@ -112,7 +112,7 @@ fn draft(questions: &[Question], labels: &[String], args: &Args) -> anyhow::Resu
         Err(texts) => texts.into(),
     };
     let answers = chosen.into_iter().map(|(question, texts)| (question.to_owned(), value(texts))).collect();
-    Ok(AnswerDraft { answers, notes, partial: args.partial })
+    Ok(AnswerRequest { answers, notes, partial: args.partial })
 }
 
 /// `QUESTION=REST`, where the question is a text (which may have `=` in it), a header or a number.

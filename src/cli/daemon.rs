@@ -2,12 +2,11 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use answerback_hook::paths::Paths;
-use answerback_hook::start::READY;
+use answerback_hook::start::{self, READY};
 use anyhow::Context;
 use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -93,7 +92,7 @@ fn claim_or_find(paths: &Paths) -> anyhow::Result<Option<Instance>> {
     loop {
         match Instance::claim(paths.clone()) {
             Err(InstanceError::Running) if Instant::now() < deadline => {
-                if UnixStream::connect(paths.socket()).is_ok() {
+                if start::connect_now(&paths.socket()).is_ok() {
                     return Ok(None);
                 }
                 thread::sleep(RETRY);

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::api::{AskList, AskRequest, AskView, DismissRequest, Nothing, Problem};
-use crate::ask::{Answer, AnswerDraft, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
+use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem};
+use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
 use crate::store::{Cursor, Filter, StateFilter};
 use crate::token::Token;
 
@@ -141,7 +141,7 @@ async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
 }
 
 /// Answers an ask. The first answer wins; saying the same again is no error.
-#[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerDraft, responses(
+#[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts, and is on disk"),
     (status = 404, body = Problem),
     (status = 409, body = Problem, description = "Somebody answered differently before; `ask` holds that answer"),
@@ -152,10 +152,10 @@ pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Key(key): Key,
-    Json(draft): Json<AnswerDraft>,
+    Json(request): Json<AnswerRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
     let ask = find(&app, &key).await?;
-    let answer = Answer::new(&ask.questions, &draft)
+    let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
     settle(&app, &ask, Outcome::Answered(answer), &caller).await
 }

@@ -1,6 +1,7 @@
 //! Connections on the unix socket and on loopback TCP: one loop, one router, the same limits.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,8 +12,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::watch;
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::guard::Peer;
 
@@ -24,6 +25,10 @@ const MAX_HEADERS: usize = 64;
 const DRAIN: Duration = Duration::from_millis(300);
 /// Out of file descriptors: some come back while we wait.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How many connections there may be over TCP, where anybody can make them. Far from the limit of open files, so that a hook
+/// always gets through to the socket.
+const MAX_TCP: usize = 2048;
 
 /// Where requests come from.
 #[derive(Debug)]
@@ -39,17 +44,18 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS);
     let graceful = GracefulShutdown::new();
+    let tcp_places = Arc::new(Semaphore::new(tcp_places()));
     loop {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    connect(&http, &graceful, &router, Peer::Socket, stream);
+                    connect(&http, &graceful, &router, Peer::Socket, stream, None);
                 }
             }),
-            accepted = listeners.tcp.accept() => accepted.map(|(stream, _)| {
+            accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, place)| {
                 // Replies are small and awaited.
                 drop(stream.set_nodelay(true));
-                connect(&http, &graceful, &router, Peer::Tcp, stream);
+                connect(&http, &graceful, &router, Peer::Tcp, stream, place);
             }),
             _ = closing.wait_for(|closing| *closing) => break,
         };
@@ -62,8 +68,29 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
     drop(tokio::time::timeout(DRAIN, graceful.shutdown()).await);
 }
 
-fn connect<S>(http: &http1::Builder, graceful: &GracefulShutdown, router: &Router, peer: Peer, stream: S)
-where
+/// Who finds no place waits in the kernel's queue.
+async fn accept_tcp(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, Option<OwnedSemaphorePermit>)> {
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, place))
+}
+
+fn tcp_places() -> usize {
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    files.map_or(MAX_TCP, |files| MAX_TCP.min(usize::try_from(files / 4).unwrap_or(MAX_TCP)).max(1))
+}
+
+fn connect<S>(
+    http: &http1::Builder,
+    graceful: &GracefulShutdown,
+    router: &Router,
+    peer: Peer,
+    stream: S,
+    place: Option<OwnedSemaphorePermit>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let router = TowerToHyperService::new(router.clone());
@@ -76,6 +103,7 @@ where
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended early");
         }
+        drop(place);
     });
 }
 

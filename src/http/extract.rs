@@ -1,5 +1,7 @@
 //! Requests into types. Every refusal is a [`Problem`], and nothing is read that is too big to be meant.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -12,6 +14,9 @@ use answerback_hook::client::MAX_BODY;
 
 use crate::api::Problem;
 use crate::ask::AskKey;
+
+/// A request's body is there by then, or the request is refused.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A JSON body as bytes, for who reads it in its own way.
 pub(super) struct JsonBytes(pub(super) Bytes);
@@ -32,7 +37,11 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
 
 /// The whole body, in memory of its own: a parked request must not pin the connection's read buffer.
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    match Limited::new(body, MAX_BODY).collect().await {
+    let whole = Limited::new(body, MAX_BODY).collect();
+    let Ok(whole) = tokio::time::timeout(BODY_TIMEOUT, whole).await else {
+        return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body took too long to arrive."));
+    };
+    match whole {
         Ok(body) => Ok(Bytes::copy_from_slice(&body.to_bytes())),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => Err(Problem::bad_request(format!("The body could not be read: {error}."))),

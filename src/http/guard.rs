@@ -179,11 +179,15 @@ async fn identify(app: &App, presented: TokenHash, headers: &HeaderMap) -> Resul
     if presented == app.guard.hook {
         return Ok(Caller::Hook);
     }
-    let since = Timestamp::now().checked_sub(PAGE_SESSION).unwrap_or(Timestamp::MIN);
-    if app.registry.store().has_page_session(presented.bytes(), since).await? {
+    if app.store.has_page_session(presented.bytes(), oldest_page_session()).await? {
         return Ok(Caller::Known { scopes: COMPANION, source: source(Channel::Page, headers) });
     }
     Err(Problem::unauthorized())
+}
+
+/// Pages that signed in before this are not signed in any more.
+pub(super) fn oldest_page_session() -> Timestamp {
+    Timestamp::now().checked_sub(PAGE_SESSION).unwrap_or(Timestamp::MIN)
 }
 
 fn source(channel: Channel, headers: &HeaderMap) -> Source {

@@ -27,17 +27,20 @@ pub(super) async fn claude_code(
 ) -> Result<Response, Problem> {
     let event = claude_code::read(&body, client(&headers), app.policy, Timestamp::now())
         .map_err(|error| Problem::bad_request(format!("{error}.")))?;
+    let resumed = headers.contains_key("x-answerback-resumed");
     // This may be parked for hours: what is not needed any more goes now.
     drop((body, headers));
     let new = match event {
         HookEvent::Ask(new) => new,
         HookEvent::Other => return Ok(no_decision()),
         HookEvent::Unusable(reason) => {
-            tracing::warn!(reason, "a question is left to the terminal");
+            // What is wrong in detail quotes the question.
+            tracing::warn!(%reason, "a question is left to the terminal");
+            tracing::debug!(?reason, "in detail");
             return Ok(no_decision());
         }
     };
-    let end = match app.registry.attach(*new).await {
+    let end = match app.registry.attach(*new, resumed).await {
         Ok(Attached::Waiting(wait)) => wait.end().await,
         Ok(Attached::Settled(ask)) => WaitEnd::Settled(ask),
         Err(OpenError::Full) => {
@@ -54,14 +57,7 @@ pub(super) async fn claude_code(
 
 async fn settled(app: &App, ask: &Ask) -> Result<Response, Problem> {
     let detail = app.registry.detail(ask.id).await?;
-    match claude_code::settled(ask, &detail) {
-        Ok(Some(reply)) => Ok(print(&reply)),
-        Ok(None) => Ok(no_decision()),
-        Err(error) => {
-            tracing::error!(key = %ask.key, %error, "what was kept of the call is damaged");
-            Ok(no_decision())
-        }
-    }
+    Ok(claude_code::settled(ask, &detail).as_ref().map_or_else(no_decision, print))
 }
 
 fn no_decision() -> Response {

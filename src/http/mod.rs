@@ -32,6 +32,7 @@ use crate::api::{Problem, Version};
 use crate::claude_code::Policy;
 use crate::instance::Tokens;
 use crate::registry::Registry;
+use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
 use guard::{Caller, Guard, Scope};
@@ -41,6 +42,7 @@ use sign_in::LaunchCodes;
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
+    store: Store,
     guard: Arc<Guard>,
     launch_codes: Arc<LaunchCodes>,
     policy: Policy,
@@ -52,13 +54,14 @@ impl App {
     /// For the API on this port of 127.0.0.1, until `closing` says true.
     pub(crate) fn new(
         registry: Registry,
+        store: Store,
         tokens: &Tokens,
         port: u16,
         policy: Policy,
         closing: watch::Receiver<bool>,
     ) -> Self {
         let guard = Arc::new(Guard::new(tokens, port));
-        Self { registry, guard, launch_codes: Arc::default(), policy, closing, stop: Arc::default() }
+        Self { registry, store, guard, launch_codes: Arc::default(), policy, closing, stop: Arc::default() }
     }
 
     /// Notified when somebody with the right to asks the daemon to stop.

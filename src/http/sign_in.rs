@@ -13,6 +13,7 @@ use crate::token::{Token, TokenHash};
 
 use super::App;
 use super::extract::Json;
+use super::guard::oldest_page_session;
 
 const CODE_LIFE: Duration = Duration::from_secs(60);
 const MAX_CODES: usize = 16;
@@ -61,7 +62,7 @@ pub(super) async fn session(
             .hint("Ask for a new one."));
     }
     let token = Token::generate().map_err(Problem::internal)?;
-    app.registry.store().add_page_session(token.hash().bytes(), Timestamp::now()).await?;
+    app.store.add_page_session(token.hash().bytes(), Timestamp::now(), oldest_page_session()).await?;
     Ok((StatusCode::CREATED, JsonReply(Session { token: token.reveal().to_owned() })))
 }
 

@@ -19,13 +19,17 @@ use tokio::time::sleep;
 use crate::ask::{Ask, AskId, AskKey, NewAsk, OnTimeout, Origin, Outcome, Settlement, Source, Verdict};
 use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, StateFilter, Store, StoreError};
 
-use open_asks::OpenAsks;
+use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
 
 /// How long an ask outlives its last wait.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the asks of an earlier daemon wait for their askers to come back.
 const RETURN_GRACE: Duration = Duration::from_secs(10);
+const BEING_WITHDRAWN: Duration = Duration::from_millis(20);
+/// When the store cannot save what only we know of.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(30);
 /// Bounds that no honest use meets; past them the asker gets its own dialog.
 const MAX_OPEN: usize = 10_000;
 const MAX_OPEN_PER_SESSION: u32 = 64;
@@ -76,67 +80,83 @@ pub enum SettleError {
 }
 
 impl Registry {
-    /// Takes up what the store holds. Must be called in a runtime: deadlines go on from where they were.
-    pub fn start(opening: Opening, loaded: Loaded) -> std::io::Result<Self> {
+    /// Takes up what the store holds, and starts it. Must be called in a runtime: deadlines go on from where they were.
+    pub fn start(opening: Opening, loaded: Loaded) -> std::io::Result<(Self, Store)> {
         let open = Arc::new(OpenAsks::new(loaded));
         let projection = Arc::clone(&open);
         let store = opening.start(Box::new(move |change| projection.apply(change)))?;
-        let registry = Self(Arc::new(Shared { store, open, runtime: Handle::current() }));
+        let registry = Self(Arc::new(Shared { store: store.clone(), open, runtime: Handle::current() }));
         for ask in registry.0.open.all() {
             registry.watch_deadline(&ask);
-            if ask.origin == Origin::ClaudeCode {
-                registry.withdraw_orphan_after(RETURN_GRACE, &ask);
-            }
+            registry.withdraw_unless_parked(&ask.key, RETURN_GRACE);
         }
-        Ok(registry)
+        Ok((registry, store))
     }
 
-    /// Parks an asker on its ask, which is opened if it is not there. An outcome that stands is given at once.
-    pub async fn attach(&self, new: NewAsk) -> Result<Attached, OpenError> {
-        let key = new.key.clone();
-        let expires_at = new.expires_at;
-        let mut new = Some(new);
+    /// Parks an asker on its ask, which is opened if it is not there. An outcome that stands is given at once; for an asker that
+    /// was parked before and lost its daemon, every outcome stands but that nobody was there to ask.
+    pub async fn attach(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+        let new = Arc::new(new);
+        if let Some(wait) = self.park(&new).await? {
+            return Ok(Attached::Waiting(wait));
+        }
+        if resumed
+            && let Some(ask) = self.0.store.ask(new.key.clone()).await?
+            && let Some(settlement) = &ask.settlement
+            && settlement.outcome != Outcome::Withdrawn
+        {
+            return Ok(Attached::Settled(ask));
+        }
         loop {
-            if let Some((ask, waiters)) = self.0.open.park(&key) {
-                // The wait comes first: if this is cancelled, its drop uncounts it.
-                let wait = Wait::new(self.clone(), Arc::clone(&ask), waiters);
-                if ask.deferred {
-                    let resumed = self.0.store.resume(ask.id, expires_at, Timestamp::now()).await?;
-                    if let Some(ask) = resumed {
-                        self.watch_deadline(&ask);
-                    }
-                }
-                return Ok(Attached::Waiting(wait));
-            }
-            let found = match new.take() {
-                Some(new) => self.open_or_find(new).await?,
-                // It was there a moment ago: it can only have been settled meanwhile.
-                None => self.0.store.ask(key.clone()).await?.ok_or(StoreError::Closed)?,
-            };
+            let found = self.open_or_find(&new).await?;
             if !found.is_open() {
                 return Ok(Attached::Settled(found));
             }
+            if let Some(wait) = self.park(&new).await? {
+                return Ok(Attached::Waiting(wait));
+            }
+            // Open, and nobody may park: it is being withdrawn, and is opened anew when that is done.
+            sleep(BEING_WITHDRAWN).await;
         }
+    }
+
+    /// A place among those who wait, if the ask is open. One that was deferred is waited for again.
+    async fn park(&self, new: &NewAsk) -> Result<Option<Wait>, StoreError> {
+        let Some(parked) = self.0.open.park(&new.key) else { return Ok(None) };
+        let ask = Arc::clone(&parked.ask);
+        // The wait comes first: if this is cancelled, dropping it leaves the place.
+        let wait = Wait::new(self.clone(), parked);
+        if ask.deferred
+            && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, Timestamp::now()).await?
+        {
+            self.watch_deadline(&ask);
+        }
+        Ok(Some(wait))
     }
 
     /// Opens an ask nobody is parked on.
     pub async fn open(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
-        self.open_or_find(new).await
+        self.open_or_find(&Arc::new(new)).await
     }
 
-    async fn open_or_find(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
-        if self.0.open.len() >= MAX_OPEN {
-            return Err(OpenError::Full);
-        }
-        match self.0.store.open_ask(new, Timestamp::now(), MAX_OPEN_PER_SESSION).await? {
-            Opened::Full => Err(OpenError::Full),
-            Opened::Known(ask) => Ok(ask),
-            Opened::New(ask) => {
-                tracing::info!(key = %ask.key, "opened");
-                self.watch_deadline(&ask);
-                Ok(ask)
+    /// Goes on when the caller is gone: what has been opened needs its deadline, and an asker or a withdrawal.
+    async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Arc<Ask>, OpenError> {
+        let (registry, new) = (self.clone(), Arc::clone(new));
+        let opening = self.0.runtime.spawn(async move {
+            let limit = if registry.0.open.len() < MAX_OPEN { MAX_OPEN_PER_SESSION } else { 0 };
+            match registry.0.store.open_ask(new, Timestamp::now(), limit).await? {
+                Opened::Full => Err(OpenError::Full),
+                Opened::Known(ask) => Ok(ask),
+                Opened::New(ask) => {
+                    tracing::info!(key = %ask.key, "opened");
+                    registry.watch_deadline(&ask);
+                    registry.withdraw_unless_parked(&ask.key, GRACE);
+                    Ok(ask)
+                }
             }
-        }
+        });
+        // A task that ends without a result ends with the daemon.
+        opening.await.unwrap_or(Err(OpenError::Store(StoreError::Closed)))
     }
 
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, now or from before.
@@ -210,30 +230,52 @@ impl Registry {
         self.0.store.changes_after(after, limit).await
     }
 
-    /// Forgets what was settled before a time.
-    pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
-        self.0.store.purge(settled_before).await
+    /// An asker has come or gone by the end of the grace, or its question is withdrawn. A program's question needs no asker.
+    fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration) {
+        if let Some((ask, waiters)) = self.0.open.waiters(key)
+            && ask.origin == Origin::ClaudeCode
+            && let Some(abandoned) = waiters.abandoned()
+        {
+            self.withdraw_after(grace, ask, waiters, abandoned);
+        }
     }
 
-    /// The store behind it, for what is not an ask.
-    pub fn store(&self) -> &Store {
-        &self.0.store
+    fn withdraw_after_grace(&self, left: &Parked, abandoned: Abandoned) {
+        self.withdraw_after(GRACE, Arc::clone(&left.ask), Arc::clone(&left.waiters), abandoned);
     }
 
-    fn withdraw_after_grace(&self, ask: &Arc<Ask>) {
-        self.withdraw_orphan_after(GRACE, ask);
-    }
-
-    fn withdraw_orphan_after(&self, grace: Duration, ask: &Arc<Ask>) {
-        let (registry, key, id) = (self.clone(), ask.key.clone(), ask.id);
+    fn withdraw_after(&self, grace: Duration, ask: Arc<Ask>, waiters: Arc<Waiters>, abandoned: Abandoned) {
+        let registry = self.clone();
         self.0.runtime.spawn(async move {
             sleep(grace).await;
-            if registry.0.open.is_orphan(&key, id)
-                && let Err(SettleError::Store(error)) = registry.settle(id, Outcome::Withdrawn, None).await
-            {
-                tracing::error!(%key, %error, "could not be withdrawn");
+            // It may have been deferred meanwhile, and then needs nobody.
+            let waits_for_nobody = registry.0.open.get(&ask.key).is_none_or(|ask| ask.deferred);
+            if !waits_for_nobody && waiters.close(abandoned) {
+                registry.end_unasked(&ask, Outcome::Withdrawn).await;
             }
         });
+    }
+
+    /// Ends an ask of our own accord. It tries until the store can save it, because nobody else will: a full disk must not
+    /// keep an ask open for ever.
+    async fn end_unasked(&self, ask: &Ask, outcome: Outcome) {
+        let mut pause = FIRST_RETRY;
+        loop {
+            let ended = match (&outcome, ask.on_timeout) {
+                (Outcome::Expired, OnTimeout::Defer) => self.0.store.defer(ask.id, Timestamp::now()).await.map(drop),
+                _ => match self.settle(ask.id, outcome.clone(), None).await {
+                    Err(SettleError::Store(error)) => Err(error),
+                    // Somebody else settled it, which is as good.
+                    _ => Ok(()),
+                },
+            };
+            match ended {
+                Ok(()) | Err(StoreError::Closed) => return,
+                Err(error) => tracing::error!(key = %ask.key, %error, "could not be ended, and is tried again"),
+            }
+            sleep(pause).await;
+            pause = LAST_RETRY.min(pause * 2);
+        }
     }
 
     fn watch_deadline(&self, ask: &Arc<Ask>) {
@@ -242,22 +284,12 @@ impl Registry {
         self.0.runtime.spawn(async move {
             let left = expires_at.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
             tokio::select! {
-                () = sleep(left.unsigned_abs()) => registry.expire(&ask).await,
+                () = sleep(left.unsigned_abs()) => registry.end_unasked(&ask, Outcome::Expired).await,
                 _ = registry.settled(&ask.key) => {}
             }
         });
     }
-
-    async fn expire(&self, ask: &Ask) {
-        let done = match ask.on_timeout {
-            OnTimeout::Defer => self.0.store.defer(ask.id, Timestamp::now()).await.map(drop),
-            OnTimeout::Native | OnTimeout::Deny => match self.settle(ask.id, Outcome::Expired, None).await {
-                Err(SettleError::Store(error)) => Err(error),
-                _ => Ok(()),
-            },
-        };
-        if let Err(error) = done {
-            tracing::error!(key = %ask.key, %error, "could not expire");
-        }
-    }
 }
+
+#[cfg(test)]
+mod tests;

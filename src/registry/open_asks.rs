@@ -1,12 +1,11 @@
 //! The open asks in memory: a projection of what the store has committed, and the bell each waiter listens to.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
 use tokio::sync::{broadcast, watch};
 
-use crate::ask::{Ask, AskId, AskKey};
+use crate::ask::{Ask, AskKey};
 use crate::store::{Change, ChangeKind, Cursor, Loaded};
 
 /// How far a reader of live changes may fall behind before it has to read them from the store.
@@ -25,14 +24,79 @@ pub(super) struct Signal {
 #[derive(Debug)]
 pub(super) struct Waiters {
     pub(super) signal: watch::Sender<Signal>,
-    /// How many askers are parked; mere readers do not count.
-    pub(super) parked: AtomicUsize,
+    parking: Mutex<Parking>,
+}
+
+/// How many askers are parked; mere readers do not count.
+#[derive(Debug, Default)]
+struct Parking {
+    parked: usize,
+    /// Changes whenever an asker comes: a grace that began before is over.
+    arrivals: u64,
+    /// The ask is being withdrawn: nobody can park any more.
+    closed: bool,
+}
+
+/// That nobody was parked at some moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Abandoned {
+    arrivals: u64,
+}
+
+impl Waiters {
+    fn new() -> Self {
+        Self { signal: watch::channel(Signal::default()).0, parking: Mutex::default() }
+    }
+
+    fn parking(&self) -> MutexGuard<'_, Parking> {
+        // Nothing in here can panic half way.
+        self.parking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn park(&self) -> bool {
+        let mut parking = self.parking();
+        if !parking.closed {
+            parking.parked += 1;
+            parking.arrivals += 1;
+        }
+        !parking.closed
+    }
+
+    /// One asker less; the moment to remember if it was the last.
+    pub(super) fn leave(&self) -> Option<Abandoned> {
+        self.parking().parked -= 1;
+        self.abandoned()
+    }
+
+    /// The moment to remember if nobody is parked.
+    pub(super) fn abandoned(&self) -> Option<Abandoned> {
+        let parking = self.parking();
+        (parking.parked == 0).then_some(Abandoned { arrivals: parking.arrivals })
+    }
+
+    /// Lets nobody park any more, unless somebody has come since that moment.
+    pub(super) fn close(&self, since: Abandoned) -> bool {
+        let mut parking = self.parking();
+        if parking.arrivals == since.arrivals {
+            parking.closed = true;
+        }
+        parking.closed
+    }
 }
 
 #[derive(Debug)]
 struct OpenAsk {
     ask: Arc<Ask>,
     waiters: Arc<Waiters>,
+}
+
+/// A place among those who wait.
+#[derive(Debug)]
+pub(super) struct Parked {
+    pub(super) ask: Arc<Ask>,
+    pub(super) waiters: Arc<Waiters>,
+    /// Deferrals before this one concern others.
+    pub(super) deferrals: u32,
 }
 
 /// The open asks. Written only by the store's commits, in their order; read by everybody.
@@ -85,18 +149,13 @@ impl OpenAsks {
         self.by_key.get(key).map(|open| (Arc::clone(&open.ask), Arc::clone(&open.waiters)))
     }
 
-    /// Counts one more parked asker while the ask is certainly still there.
-    pub(super) fn park(&self, key: &AskKey) -> Option<(Arc<Ask>, Arc<Waiters>)> {
-        self.by_key.get(key).map(|open| {
-            open.waiters.parked.fetch_add(1, Ordering::Relaxed);
-            (Arc::clone(&open.ask), Arc::clone(&open.waiters))
-        })
-    }
-
-    /// Whether this life is open with nobody parked on it.
-    pub(super) fn is_orphan(&self, key: &AskKey, id: AskId) -> bool {
-        self.by_key.get(key).is_some_and(|open| {
-            open.ask.id == id && !open.ask.deferred && open.waiters.parked.load(Ordering::Relaxed) == 0
+    /// Parks one more asker while the ask is certainly still there.
+    pub(super) fn park(&self, key: &AskKey) -> Option<Parked> {
+        let open = self.by_key.get(key)?;
+        open.waiters.park().then(|| Parked {
+            ask: Arc::clone(&open.ask),
+            waiters: Arc::clone(&open.waiters),
+            deferrals: open.waiters.signal.borrow().deferrals,
         })
     }
 
@@ -119,7 +178,6 @@ impl OpenAsks {
 
 impl OpenAsk {
     fn new(ask: Arc<Ask>) -> Self {
-        let waiters = Waiters { signal: watch::channel(Signal::default()).0, parked: AtomicUsize::new(0) };
-        Self { ask, waiters: Arc::new(waiters) }
+        Self { ask, waiters: Arc::new(Waiters::new()) }
     }
 }

@@ -1,14 +1,13 @@
 //! An asker parked on an ask.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
 use crate::ask::Ask;
 
 use super::Registry;
-use super::open_asks::{Signal, Waiters};
+use super::open_asks::{Parked, Signal};
 
 /// How a wait ended.
 #[derive(Debug, Clone)]
@@ -24,24 +23,14 @@ pub enum WaitEnd {
 #[derive(Debug)]
 pub struct Wait {
     registry: Registry,
-    ask: Arc<Ask>,
-    waiters: Arc<Waiters>,
+    parked: Parked,
     signal: watch::Receiver<Signal>,
-    /// Deferrals before this wait concern others.
-    deferrals: u32,
 }
 
 impl Wait {
-    /// `waiters` must already count this wait.
-    pub(super) fn new(registry: Registry, ask: Arc<Ask>, waiters: Arc<Waiters>) -> Self {
-        let signal = waiters.signal.subscribe();
-        let deferrals = signal.borrow().deferrals;
-        Self { registry, ask, waiters, signal, deferrals }
-    }
-
-    /// The ask it waits for, as it was when the wait began.
-    pub fn ask(&self) -> &Arc<Ask> {
-        &self.ask
+    pub(super) fn new(registry: Registry, parked: Parked) -> Self {
+        let signal = parked.waiters.signal.subscribe();
+        Self { registry, parked, signal }
     }
 
     /// Waits for as long as it takes. Safe to cancel: that drops the wait.
@@ -51,7 +40,7 @@ impl Wait {
             if let Some(ask) = signal.settled {
                 return WaitEnd::Settled(ask);
             }
-            if signal.deferrals > self.deferrals {
+            if signal.deferrals > self.parked.deferrals {
                 return WaitEnd::Deferred;
             }
             // It cannot fail: this wait holds the sender.
@@ -62,9 +51,9 @@ impl Wait {
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        let last = self.waiters.parked.fetch_sub(1, Ordering::Relaxed) == 1;
-        if last && self.signal.borrow().settled.is_none() {
-            self.registry.withdraw_after_grace(&self.ask);
+        let abandoned = self.parked.waiters.leave();
+        if let Some(abandoned) = abandoned.filter(|_| self.signal.borrow().settled.is_none()) {
+            self.registry.withdraw_after_grace(&self.parked, abandoned);
         }
     }
 }

@@ -57,7 +57,7 @@ impl Owner {
             let result = in_savepoint(context, work);
             Box::new(move |committed: Result<(), &StoreError>| {
                 // The caller may have gone meanwhile; what is committed is committed all the same.
-                drop(reply.send(committed.map_err(Clone::clone).and(result)));
+                drop(reply.send(result.and_then(|value| committed.map(|()| value).map_err(Clone::clone))));
             })
         };
         let job = Job { writes, run: Box::new(run) };
@@ -74,7 +74,19 @@ impl Owner {
     }
 }
 
+/// Without this thread the daemon could only refuse. Hooks start another daemon, and that is better.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 fn serve(connection: Connection, queue: &mpsc::Receiver<Message>, sink: &Sink) {
+    let _abort = AbortOnPanic;
     let mut closing = None;
     while closing.is_none() {
         let Ok(first) = queue.recv() else { return };
@@ -105,7 +117,11 @@ fn commit(connection: &Connection, batch: Vec<Job>, sink: &Sink) {
     // The jobs run even when there is no transaction: they fail, and each caller learns the reason.
     let mut context = Context { connection, changes: &mut changes };
     let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(&mut context)).collect();
-    let committed = begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(StoreError::from);
+    // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
+    let committed = match begun {
+        Ok(()) if connection.is_autocommit() => Err(StoreError::NoTransaction),
+        begun => begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(StoreError::from),
+    };
     if let Err(error) = &committed {
         tracing::error!(%error, "the store could not commit");
         if !connection.is_autocommit() {
@@ -132,7 +148,9 @@ fn in_savepoint<T>(
     let result = work(context);
     if result.is_err() {
         context.changes.truncate(before);
-        context.connection.execute_batch("ROLLBACK TO job")?;
+        // Where this fails there is no transaction any more, and nothing left to undo.
+        drop(context.connection.execute_batch("ROLLBACK TO job; RELEASE job"));
+        return result;
     }
     context.connection.execute_batch("RELEASE job")?;
     result

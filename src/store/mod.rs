@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Settlement};
 
@@ -129,8 +129,11 @@ pub enum StoreError {
     /// The file is another program's.
     #[error("the file is a database of another program")]
     Foreign,
-    /// There was no transaction to work in; the log says why.
-    #[error("no transaction could be started")]
+    /// SQLite finds a fault in the file.
+    #[error("the file is damaged: {0}")]
+    Damaged(String),
+    /// There is no transaction, because none could be started or another job's failure ended it; the log says why.
+    #[error("the transaction was lost")]
     NoTransaction,
     /// The daemon is going down.
     #[error("the store is closed")]
@@ -186,6 +189,14 @@ impl Opening {
     }
 }
 
+/// Whether the file is a store that this version can use and SQLite finds no fault with. Changes nothing.
+pub fn check(path: &Path) -> Result<(), StoreError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    schema::check(&connection)?;
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict == "ok" { Ok(()) } else { Err(StoreError::Damaged(verdict)) }
+}
+
 /// SQLite gives its side files the mode of the main one.
 fn create_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -195,7 +206,7 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 impl Store {
     /// Opens an ask, or finds the life of its key that stands: an open one, an answer, a dismissal. At most
     /// `per_session` may be open in one session.
-    pub async fn open_ask(&self, new: NewAsk, at: Timestamp, per_session: u32) -> Result<Opened, StoreError> {
+    pub async fn open_ask(&self, new: Arc<NewAsk>, at: Timestamp, per_session: u32) -> Result<Opened, StoreError> {
         self.owner
             .call(true, move |context| {
                 let known = rows::by_key(context.connection, &new.key)?;
@@ -296,10 +307,16 @@ impl Store {
         self.owner.call(true, move |context| Ok(rows::purge(context.connection, settled_before)?)).await
     }
 
-    /// Keeps the hash of a page's token.
-    pub async fn add_page_session(&self, token_hash: [u8; 32], at: Timestamp) -> Result<(), StoreError> {
+    /// Keeps the hash of a page's token, and forgets those from before `expired`.
+    pub async fn add_page_session(
+        &self,
+        token_hash: [u8; 32],
+        at: Timestamp,
+        expired: Timestamp,
+    ) -> Result<(), StoreError> {
         self.owner
             .call(true, move |context| {
+                rows::purge_page_sessions(context.connection, expired)?;
                 context.connection.execute(
                     "INSERT INTO page_sessions (token_hash, created_at) VALUES (?1, ?2)",
                     (token_hash, at.as_millisecond()),
@@ -341,3 +358,6 @@ fn change(context: &mut Context<'_>, id: AskId, kind: ChangeKind, at: Timestamp)
     context.changes.push(Arc::new(Change { cursor, kind, ask: Arc::clone(&ask) }));
     Ok(ask)
 }
+
+#[cfg(test)]
+mod tests;

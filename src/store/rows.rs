@@ -138,8 +138,18 @@ pub(super) fn detail(connection: &Connection, id: AskId) -> rusqlite::Result<Str
     connection.prepare_cached("SELECT detail FROM asks WHERE id = ?1")?.query_row([id.0], |row| row.get(0))
 }
 
+/// All open asks. One that cannot be read must not keep the others from their answers.
 pub(super) fn open(connection: &Connection) -> rusqlite::Result<Vec<Ask>> {
-    connection.prepare(&format!("SELECT {COLUMNS} FROM asks WHERE outcome IS NULL"))?.query_map([], ask)?.collect()
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM asks WHERE outcome IS NULL"))?;
+    let mut rows = statement.query([])?;
+    let mut asks = Vec::new();
+    while let Some(row) = rows.next()? {
+        match ask(row) {
+            Ok(ask) => asks.push(ask),
+            Err(error) => tracing::error!(id = row.get::<_, i64>(0)?, %error, "an open question is damaged"),
+        }
+    }
+    Ok(asks)
 }
 
 /// How many asks of a session are open.
@@ -224,6 +234,11 @@ pub(super) fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'events'", [], |row| row.get(0))
         .optional()
         .map(|seq| seq.unwrap_or(0))
+}
+
+/// Forgets the sign-ins of pages before a time.
+pub(super) fn purge_page_sessions(connection: &Connection, created_before: Timestamp) -> rusqlite::Result<usize> {
+    connection.execute("DELETE FROM page_sessions WHERE created_at < ?1", [created_before.as_millisecond()])
 }
 
 /// Forgets what was settled before a time; its events go with it.

@@ -45,8 +45,8 @@ const MIGRATIONS: &[&str] = &["
 
 const NEWEST: u32 = MIGRATIONS.len() as u32;
 
-/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
-pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+/// Whether the file is ours and of a version that is known; an empty one becomes ours. Its version comes back.
+pub(super) fn check(connection: &Connection) -> Result<u32, StoreError> {
     let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > NEWEST {
@@ -56,6 +56,12 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     if application_id != APPLICATION_ID && !empty {
         return Err(StoreError::Foreign);
     }
+    Ok(version)
+}
+
+/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let version = check(connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A commit that was reported is on disk, power failure included.
     connection.pragma_update(None, "synchronous", "FULL")?;

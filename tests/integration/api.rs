@@ -1,6 +1,10 @@
 //! The HTTP API as docs/api.md describes it.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::thread;
 use std::time::Instant;
 
@@ -299,4 +303,50 @@ fn the_version_is_told() {
     assert_eq!(version, json!({"version": env!("CARGO_PKG_VERSION"), "protocol": 1, "pid": world.daemon_pid()}));
     let json = world.daemon_json().unwrap();
     assert_eq!((&json["version"], &json["protocol"]), (&version["version"], &version["protocol"]));
+}
+
+#[test]
+fn slow_headers_and_slow_bodies_are_cut() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let address = world.address();
+    let open = |text: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(15))).unwrap();
+        stream
+    };
+    let head = format!("POST /v1/session HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+    let silent = open("");
+    let slow_header = open("GET / HTTP/1.1\r\nhost:");
+    let slow_body = open(&format!("{head}content-length: 100\r\n\r\n{{"));
+    for (mut stream, expected) in [(silent, ""), (slow_header, ""), (slow_body, "HTTP/1.1 408")] {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(expected), "{said}");
+    }
+}
+
+#[test]
+fn another_user_is_turned_away_from_the_socket() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut world = World::new();
+    drop(world.daemon());
+    // Even if the directory let them in.
+    for dir in
+        [world.home().to_path_buf(), world.home().join(".local"), world.home().join(".local/state"), world.state("")]
+    {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::set_permissions(world.state("daemon.sock"), fs::Permissions::from_mode(0o666)).unwrap();
+    let curl = |uid: u32| {
+        let mut command = world.command("curl");
+        command.args(["-s", "--unix-socket"]).arg(world.state("daemon.sock")).arg("http://localhost/healthz");
+        command.env("PATH", std::env::var_os("PATH").unwrap()).uid(uid).output().unwrap().stdout
+    };
+    assert_eq!(curl(0), b"ok\n");
+    assert_eq!(curl(65534), b"");
+    assert!(world.log().contains("another user was turned away"));
 }

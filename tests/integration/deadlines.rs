@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, call, question};
+use crate::world::{HOOK, World, call, question};
 
 #[test]
 fn a_question_that_expires_goes_back_to_the_terminal() {
@@ -24,24 +24,27 @@ fn or_the_agent_is_told() {
 #[test]
 fn or_the_run_ends_and_the_answer_is_kept_for_the_next() {
     let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"defer\"\n");
-    let same = call("s", "t", &[question("Which?")]);
-    let (first, key) = world.ask("s", "t", &[question("Which?")]);
-    assert_eq!(first.reply()["permissionDecision"], "defer");
+    // Only a one-shot run can stop and be resumed.
+    let one_shot = |world: &mut World| {
+        let mut command = world.command(HOOK);
+        command.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("CLAUDE_CODE_SESSION_ATTENDED", "0");
+        world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes())
+    };
+    let key = "s__t";
+    assert_eq!(one_shot(&mut world).reply()["permissionDecision"], "defer");
     let ask = world.get(&format!("/v1/asks/{key}")).json();
     assert_eq!((&ask["state"], &ask["deferred"]), (&json!("open"), &json!(true)));
 
     // A resumed run that still finds no answer is deferred again.
-    let second = world.hook(&same);
-    assert_eq!(second.reply()["permissionDecision"], "defer");
+    assert_eq!(one_shot(&mut world).reply()["permissionDecision"], "defer");
 
     // Longer than the grace after a restart, nobody waits and it stays open: the time itself is tested.
     world.kill_daemon();
     drop(world.daemon());
     assert_eq!(world.get(&format!("/v1/asks/{key}?wait=11")).json()["state"], "open");
 
-    world.answer(&key, &json!({"Which?": "A"})).expect(200);
-    let third = world.hook(&same);
-    assert_eq!(third.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+    world.answer(key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(one_shot(&mut world).reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
 
 #[test]
@@ -62,5 +65,13 @@ fn a_programs_question_has_a_deadline_of_its_own() {
     drop(world.daemon());
     let body = json!({"questions": [question("Deploy?")], "timeout_seconds": 1});
     let key = world.post("/v1/asks", &body).expect(201).json()["key"].as_str().unwrap().to_owned();
+    assert_eq!(world.settled(&key)["outcome"]["kind"], "expired");
+}
+
+#[test]
+fn a_session_that_cannot_be_resumed_is_not_stopped() {
+    let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"defer\"\n");
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    hook.no_decision();
     assert_eq!(world.settled(&key)["outcome"]["kind"], "expired");
 }

@@ -99,6 +99,38 @@ fn the_cursor_of_a_list_is_where_the_stream_goes_on() {
 }
 
 #[test]
+fn a_reader_that_does_not_read_misses_nothing() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut stream = Stream::open(&world, None);
+    // Far more than fits into the daemon's ring and the kernel's buffers.
+    let text = "x".repeat(8_000);
+    for n in 0..600 {
+        let key = world
+            .post("/v1/asks", &json!({"questions": [{"question": format!("{n} {text}")}]}))
+            .expect(201)
+            .json()["key"]
+            .clone();
+        world.post(&format!("/v1/asks/{}/dismiss", key.as_str().unwrap()), &json!({})).expect(200);
+    }
+    for n in 0..600 {
+        for kind in ["ask.opened", "ask.settled"] {
+            let (_, name, data) = stream.next();
+            let question = data["ask"]["questions"][0]["question"].as_str().unwrap();
+            assert_eq!((name.as_str(), question.split(' ').next().unwrap()), (kind, n.to_string().as_str()));
+        }
+    }
+}
+
+#[test]
+fn a_cursor_of_a_store_that_is_gone_starts_from_the_beginning() {
+    let mut world = World::new();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let (_, _, data) = Stream::open(&world, Some("999999")).next();
+    assert_eq!(data["ask"]["key"], json!(key));
+}
+
+#[test]
 fn a_strange_last_event_id_is_refused() {
     let mut world = World::new();
     drop(world.daemon());

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::world::{ANSWERBACK, Hook, World, call, question, signal, until};
+use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, signal, until};
 
 #[test]
 fn many_hooks_without_a_daemon_start_one() {
@@ -46,13 +46,17 @@ fn a_daemon_started_by_a_hook_is_nobodys_child_and_holds_nothing_of_it() {
 #[test]
 fn the_daemon_learns_little_of_the_hooks_environment() {
     let mut world = World::new();
-    let mut command = world.command(crate::world::HOOK);
+    let mut command = world.command(HOOK);
     command.env("CLAUDE_CODE_MESSAGING_TOKEN", "secret").env("ANTHROPIC_API_KEY", "secret").env("LANG", "C.UTF-8");
     command.env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
     let _hook = world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes());
     world.until_open("s__t");
     let environment = fs::read_to_string(format!("/proc/{}/environ", world.daemon_pid())).unwrap();
     assert!(!environment.contains("secret") && environment.contains("LANG=C.UTF-8"), "{environment}");
+    // What it does learn, it keeps for the reply.
+    let store = rusqlite::Connection::open(world.state("asks.db")).unwrap();
+    let detail: String = store.query_row("SELECT detail FROM asks", [], |row| row.get(0)).unwrap();
+    assert!(detail.starts_with(r#"{"client":{"entrypoint":"sdk-cli"},"hook":{"#), "{detail}");
     for name in fs::read_dir(world.state("")).unwrap().flatten() {
         let bytes = fs::read(name.path()).unwrap_or_default();
         assert!(!bytes.windows(6).any(|window| window == b"secret"), "{:?}", name.path());
@@ -138,6 +142,55 @@ fn a_question_that_comes_between_two_daemons_is_not_lost() {
 }
 
 #[test]
+fn a_release_and_an_expiry_outlive_the_daemon_too() {
+    let mut world = World::with_config("timeout_seconds = 2\n");
+    let (released, key) = world.ask("s", "t", &[question("Which?")]);
+    let (expired, late) = world.ask("s", "u", &[question("Which?")]);
+    signal(released.pid(), Signal::STOP);
+    signal(expired.pid(), Signal::STOP);
+    world.kill_daemon();
+    let mut second = world.daemon();
+    world.post(&format!("/v1/asks/{key}/release"), &json!({})).expect(200);
+    assert_eq!(world.settled(&late)["outcome"]["kind"], "expired");
+    signal(second.id(), Signal::KILL);
+    second.wait().unwrap();
+    for hook in [released, expired] {
+        signal(hook.pid(), Signal::CONT);
+        hook.no_decision();
+    }
+    assert_eq!(world.get("/v1/asks?state=all").json()["asks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_store_that_is_busy_when_a_hook_comes_back_does_not_lose_its_answer() {
+    let mut world = World::new();
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    signal(hook.pid(), Signal::STOP);
+    world.kill_daemon();
+    drop(world.daemon());
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let lock = rusqlite::Connection::open(world.state("asks.db")).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    signal(hook.pid(), Signal::CONT);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+    drop(lock);
+}
+
+#[test]
+fn hooks_that_are_ended_at_any_moment_leave_nothing_open() {
+    let mut world = World::new();
+    drop(world.daemon());
+    for n in 0..30u32 {
+        let hook = world.hook(&call("s", &format!("t{n}"), &[question("Which?")]));
+        // Anywhere between its start and its wait: a moment is what is tested here.
+        std::thread::sleep(std::time::Duration::from_micros(u64::from(n) * 150));
+        signal(hook.pid(), Signal::TERM);
+        hook.finish();
+    }
+    until("everything to be withdrawn", || (world.get("/v1/asks").json()["asks"].as_array()?.is_empty()).then_some(()));
+}
+
+#[test]
 fn what_a_dead_daemon_left_behind_is_no_obstacle() {
     let mut world = World::new();
     drop(world.daemon());
@@ -218,14 +271,32 @@ fn a_full_backlog_is_waited_out() {
     };
     let waiting: Vec<_> = std::iter::from_fn(|| full().ok()).take(64).collect();
     assert!(waiting.len() < 64, "the backlog has no end");
-    let mut hook = world.hook(&call("s", "t", &[question("Which?")]));
-    assert!(hook.is_waiting());
+    // With nobody who accepts, the hook gives up in time.
+    let hook = world.hook(&call("s", "t", &[question("Which?")]));
+    let started = hook.started;
+    hook.no_decision();
+    assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+    // With somebody who does, it gets through.
+    let _hook = world.hook(&call("s", "t", &[question("Which?")]));
     for _ in &waiting {
         drop(listener.accept().unwrap());
     }
-    let (stream, _) = listener.accept().unwrap();
-    until("the hook's call", || {
-        let mut head = [0; 4];
-        std::io::Read::read_exact(&mut &stream, &mut head).ok().filter(|()| &head == b"POST")
-    });
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut head = [0; 4];
+    std::io::Read::read_exact(&mut stream, &mut head).unwrap();
+    assert_eq!(&head, b"POST");
+}
+
+#[test]
+fn a_daemon_that_hangs_does_not_hold_a_question() {
+    let mut world = World::new();
+    let daemon = world.daemon();
+    signal(daemon.id(), Signal::STOP);
+    let hook = world.hook(&call("s", "t", &[question("Which?")]));
+    let started = hook.started;
+    let output = hook.no_decision();
+    assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("does not answer"), "{output:?}");
+    signal(daemon.id(), Signal::CONT);
+    drop(daemon);
 }

@@ -43,35 +43,8 @@ fn a_file_of_another_program_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn old_questions_are_forgotten_and_open_ones_never() {
-    let mut world = World::new();
-    let mut daemon = world.daemon();
-    let open = |text: &str| {
-        let body = json!({"questions": [question(text)]});
-        world.post("/v1/asks", &body).expect(201).json()["key"].as_str().unwrap().to_owned()
-    };
-    let (old, recent, waiting) = (open("Old?"), open("Recent?"), open("Waiting?"));
-    world.answer(&old, &json!({"Old?": "A"})).expect(200);
-    world.answer(&recent, &json!({"Recent?": "A"})).expect(200);
-    world.kill_daemon();
-    daemon.wait().unwrap();
-    let connection = Connection::open(world.state("asks.db")).unwrap();
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    connection.execute("UPDATE asks SET opened_at = opened_at - ?1", [200 * DAY]).unwrap();
-    connection.execute("UPDATE asks SET settled_at = settled_at - ?1 WHERE key = ?2", (91 * DAY, &old)).unwrap();
-    connection.execute("UPDATE asks SET settled_at = settled_at - ?1 WHERE key = ?2", (89 * DAY, &recent)).unwrap();
-    drop(connection);
-    drop(world.daemon());
-    crate::world::until("the old question to go", || {
-        (world.get(&format!("/v1/asks/{old}")).status == 404).then_some(())
-    });
-    world.get(&format!("/v1/asks/{recent}")).expect(200);
-    assert_eq!(world.get(&format!("/v1/asks/{waiting}")).expect(200).json()["state"], "open");
-}
-
-#[test]
 fn the_first_schema_still_loads() {
-    let mut world = World::with_config("retention_days = 36500\n");
+    let mut world = World::new();
     answerback_hook::start::create_state_dir(&world.state("")).unwrap();
     let dump = include_str!("../data/store-v1.sql");
     Connection::open(world.state("asks.db")).unwrap().execute_batch(dump).unwrap();
