@@ -1,6 +1,11 @@
 //! The commands, one file each.
 
+mod claude_version;
 mod daemon;
+mod diff;
+mod install;
+mod settings;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -17,12 +22,16 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Daemon(daemon::Args),
+    Install(install::Args),
+    Uninstall(uninstall::Args),
 }
 
 /// Runs the command of the command line.
 pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Daemon(args) => daemon::run(&args),
+        Command::Install(args) => install::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
