@@ -39,17 +39,17 @@ fn ask(program: &str, patience: Duration) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
     use super::*;
 
-    /// A program that does this.
+    /// A program that does this. Not written by this process: another test may be starting a program just then, which
+    /// would inherit the open file, and a file that is open for writing cannot be run.
     fn program(dir: &tempfile::TempDir, script: &str) -> String {
-        let path = dir.path().join("claude");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path.to_str().unwrap().to_owned()
+        let (text, program) = (dir.path().join("script"), dir.path().join("claude"));
+        fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+        assert!(Command::new("install").args(["-m", "755"]).args([&text, &program]).status().unwrap().success());
+        program.to_str().unwrap().to_owned()
     }
 
     #[test]

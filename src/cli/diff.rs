@@ -1,48 +1,37 @@
 //! What changed between two texts, as a person reads it.
 
-use std::fmt::Write;
-
+use anstyle::Style;
 use similar::{ChangeTag, TextDiff};
+
+use crate::terminal::{sanitise, style};
 
 /// Unchanged lines around a change, to see where it is.
 const CONTEXT: usize = 2;
 
-const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const CYAN: &str = "\x1b[36m";
-const RESET: &str = "\x1b[0m";
-
-/// The changed lines as a unified diff. The texts are data: nothing in them reaches a terminal as a command.
+/// The changed lines as a unified diff, with colours or without.
 pub(super) fn unified(name: &str, before: &str, after: &str, colour: bool) -> String {
-    let mut out = String::new();
-    let mut line = |style: &str, text: &str| {
-        let text = harmless(text);
-        let written = if colour { writeln!(out, "{style}{text}{RESET}") } else { writeln!(out, "{text}") };
-        debug_assert!(written.is_ok(), "a string takes everything");
-    };
-    line(BOLD, &format!("--- {name}"));
-    line(BOLD, &format!("+++ {name}"));
+    let mut lines: Vec<(Style, String)> =
+        vec![(style::STRONG, format!("--- {name}")), (style::STRONG, format!("+++ {name}"))];
     let diff = TextDiff::from_lines(before, after);
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        line(CYAN, &hunk.header().to_string());
+        lines.push((style::FAINT, hunk.header().to_string()));
         for change in hunk.iter_changes() {
             let (sign, style) = match change.tag() {
-                ChangeTag::Delete => ('-', RED),
-                ChangeTag::Insert => ('+', GREEN),
-                ChangeTag::Equal => (' ', ""),
+                ChangeTag::Delete => ('-', style::BAD),
+                ChangeTag::Insert => ('+', style::GOOD),
+                ChangeTag::Equal => (' ', Style::new()),
             };
-            line(style, &format!("{sign}{}", change.value().trim_end_matches(['\n', '\r'])));
+            lines.push((style, format!("{sign}{}", change.value().trim_end_matches(['\n', '\r']))));
             if change.missing_newline() {
-                line("", "\\ No newline at end of file");
+                lines.push((Style::new(), "\\ No newline at end of file".to_owned()));
             }
         }
     }
-    out
-}
-
-fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let shown = lines.into_iter().map(|(style, line)| match colour {
+        true => format!("{style}{}{style:#}\n", sanitise(&line)),
+        false => format!("{}\n", sanitise(&line)),
+    });
+    shown.collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What the commands that edit settings share: whose settings, and telling what became of them.
 
-use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -72,7 +71,7 @@ fn directory(dir: &Path) -> anyhow::Result<PathBuf> {
 
 /// What changed, for a person.
 pub(super) fn print_diff(change: &Change, file: &Path) {
-    print(&diff_of(change, file, colour()));
+    print(&diff_of(change, file, true));
 }
 
 fn diff_of(change: &Change, file: &Path, colour: bool) -> String {
@@ -95,13 +94,8 @@ pub(super) fn report(change: &Change, file: &Path, dry_run: bool) -> Value {
     })
 }
 
-/// Whether stdout shows colours.
-fn colour() -> bool {
-    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes to stdout; a reader that has gone has read enough.
+/// Writes to stdout, without colours where nobody sees them; a reader that has gone has read enough.
 pub(super) fn print(text: &str) {
-    let mut stdout = io::stdout();
+    let mut stdout = anstream::stdout();
     drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }

@@ -143,9 +143,12 @@ impl<'a> Document<'a> {
         if own.matcher != entry.matcher {
             return self.set(own.group_node, "matcher", entry.matcher.as_deref().map(Value::from).as_ref());
         }
-        let args = (!entry.handler.contains_key("args")).then_some(("args", None));
-        let fields = entry.handler.iter().map(|(key, value)| (key.as_str(), Some(value)));
-        fields.chain(args).find_map(|(key, value)| self.set(own.node, key, value))
+        // After each splice it must still be known as ours. A path with spaces is only known beside arguments, so these come
+        // before it and go after it.
+        let args = entry.handler.get("args");
+        let first = args.and_then(|args| self.set(own.node, "args", Some(args)));
+        let fields = || entry.handler.iter().find_map(|(key, value)| self.set(own.node, key, Some(value)));
+        first.or_else(fields).or_else(|| self.set(own.node, "args", args))
     }
 
     /// Gives a member this value, or takes it out; `None` if it is so already.

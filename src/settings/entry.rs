@@ -85,7 +85,8 @@ struct Group {
     hooks: Vec<Map<String, Value>>,
 }
 
-/// All that should be there, with the program called like this.
+/// All that should be there, with the program called like this. It has to be called [`PROGRAM`], or the entries would not
+/// be known again.
 pub fn entries(invocation: &Invocation) -> Vec<Entry> {
     from_file(HOOKS, invocation).unwrap_or_else(|error| unreachable!("hooks.json is part of this program: {error}"))
 }
@@ -100,6 +101,7 @@ fn from_file(text: &str, invocation: &Invocation) -> serde_json::Result<Vec<Entr
                 if let Invocation::Shell(_) = invocation {
                     handler.shift_remove("args");
                 }
+                debug_assert!(is_own(&handler.clone().into()), "{handler:?} is not known again");
                 entries.push(Entry { event: event.clone(), matcher: matcher.clone(), handler });
             }
         }
@@ -284,10 +286,10 @@ mod tests {
     fn a_hooks_file_with_several_events_and_groups_is_read_in_order() {
         let text = r#"{"hooks": {"A": [{"matcher": "X", "hooks": [{"command": "h"}]}, {"matcher": "Y", "hooks": [{"command": "h"}]}],
             "B": [{"hooks": [{"command": "h"}]}]}}"#;
-        let entries = from_file(text, &Invocation::Exec("/h".into())).unwrap();
+        let entries = from_file(text, &Invocation::Exec("/answerback-hook".into())).unwrap();
         let places: Vec<_> = entries.iter().map(|e| (e.event.as_str(), e.matcher.as_deref())).collect();
         assert_eq!(places, [("A", Some("X")), ("A", Some("Y")), ("B", None)]);
-        assert_eq!(entries[2].group(), json!({"hooks": [{"command": "/h"}]}));
-        assert!(from_file("{}", &Invocation::Exec("/h".into())).is_err());
+        assert_eq!(entries[2].group(), json!({"hooks": [{"command": "/answerback-hook"}]}));
+        assert!(from_file("{}", &Invocation::Exec("/answerback-hook".into())).is_err());
     }
 }

@@ -5,7 +5,7 @@
 //! where they were and the edit is made again.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -141,20 +141,22 @@ impl Target {
             }
             Err(error) => return done(Err(error.into())),
         }
-        let mut put = bytes.to_vec();
-        let mut got = fs::read(new.path())?;
-        if got == found.bytes {
+        // Whoever replaces a file leaves another inode, which shows without reading it; the sooner theirs is back, the
+        // less anybody sees of this.
+        let same_file = fs::symlink_metadata(new.path())?.ino() == found.metadata.ino();
+        if same_file && fs::read(new.path())? == found.bytes {
             return Ok(true);
         }
-        // Somebody wrote in between. Theirs goes back; and should somebody have written over ours meanwhile, that is
-        // newer still and goes back in its turn.
+        let mut put = bytes.to_vec();
         loop {
+            let mut theirs = File::open(new.path())?;
             done(exchange(new.path(), &self.path).map_err(io::Error::from))?;
-            let displaced = fs::read(new.path())?;
-            if displaced == put {
+            if fs::read(new.path())? == put {
                 return Ok(false);
             }
-            put = std::mem::replace(&mut got, displaced);
+            // Somebody has written over what we had put there. That is newer still, and goes back in its turn.
+            put.clear();
+            theirs.read_to_end(&mut put)?;
         }
     }
 

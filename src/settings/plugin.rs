@@ -28,6 +28,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_manifest_is_this_plugin_in_this_version() {
+        let manifest: Value = serde_json::from_str(include_str!("../../.claude-plugin/plugin.json")).unwrap();
+        assert_eq!((&manifest["name"], &manifest["version"]), (&NAME.into(), &env!("CARGO_PKG_VERSION").into()));
+    }
+
+    #[test]
     fn our_plugin_is_noticed_when_it_is_enabled() {
         let on = r#"{"enabledPlugins": {"other@x": true, "answerback@home": true}}"#;
         let off = r#"{"enabledPlugins": {"answerback@home": false}}"#;

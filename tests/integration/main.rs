@@ -13,6 +13,7 @@ mod events;
 mod fail_open;
 mod http;
 mod idle;
+mod install;
 mod life;
 mod sign_in;
 mod store;

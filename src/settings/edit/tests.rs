@@ -14,8 +14,8 @@ fn wanted() -> Vec<Entry> {
 }
 
 /// More than one event and more than one group of an event, with and without a matcher.
-fn many() -> Vec<Entry> {
-    let handler = wanted()[0].handler.clone();
+fn many(hook: &Invocation) -> Vec<Entry> {
+    let handler = entries(hook)[0].handler.clone();
     let entry = |event: &str, matcher: Option<&str>| Entry {
         event: event.into(),
         matcher: matcher.map(str::to_owned),
@@ -99,7 +99,7 @@ fn the_corpus_gets_our_lines_and_keeps_its_own() {
     assert!(files.len() >= 15, "{}", files.len());
     for (name, bytes) in files {
         let text = str::from_utf8(&bytes).unwrap();
-        for entries in [wanted(), many()] {
+        for entries in [wanted(), many(&Invocation::Exec(HOOK.into()))] {
             let new = install(text, &entries).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
             assert_installed(text, &new, &entries);
             if !has_empty_containers(text, &entries) {
@@ -145,7 +145,7 @@ fn a_schema_stays_first_and_the_entry_looks_like_the_file() {
 #[test]
 fn an_empty_file_becomes_a_whole_one() {
     for text in ["", "\n", "{}", "{}\n", "{\n}\n"] {
-        let new = install(text, &many()).unwrap();
+        let new = install(text, &many(&Invocation::Exec(HOOK.into()))).unwrap();
         assert!(new.starts_with("{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n"), "{text:?}: {new}");
         let root: Value = serde_json::from_str(&new).unwrap();
         let events: Vec<_> = root["hooks"].as_object().unwrap().keys().collect();
@@ -183,11 +183,21 @@ fn a_moved_program_changes_one_line() {
     let before = install("{\n  \"a\": 1\n}\n", &entries(&Invocation::Exec("/old/answerback-hook".into()))).unwrap();
     let after = install(&before, &wanted()).unwrap();
     assert_eq!(after, before.replace("/old/answerback-hook", HOOK));
-    // From a quoted word for a shell, and back.
-    let shell = entries(&Invocation::Shell("'/o l d/answerback-hook'".into()));
-    let quoted = install(&before, &shell).unwrap();
-    assert!(!quoted.contains("args"), "{quoted}");
-    assert_installed(&quoted, &install(&quoted, &wanted()).unwrap(), &wanted());
+}
+
+#[test]
+fn every_way_of_writing_it_becomes_every_other() {
+    let special = "/o l'd/answerback-hook";
+    let ways = [
+        Invocation::Exec(HOOK.into()),
+        Invocation::Exec(special.into()),
+        Invocation::Shell(r"'/o l'\''d/answerback-hook'".into()),
+    ];
+    for (from, to) in ways.iter().flat_map(|from| ways.iter().map(move |to| (entries(from), entries(to)))) {
+        let before = install("{\n  \"a\": 1\n}\n", &from).unwrap();
+        assert_installed(&before, &install(&before, &to).unwrap(), &to);
+        assert_eq!(uninstall(&before).unwrap(), "{\n  \"a\": 1\n}\n");
+    }
 }
 
 #[test]
@@ -301,6 +311,7 @@ fn document() -> impl Strategy<Value = (Value, Vec<u8>)> {
         4 => "[a-z]{1,4}( -x)?",
         1 => Just("answerback-hook".to_owned()),
         1 => Just("exec '/a b/answerback-hook'".to_owned()),
+        1 => Just("/a b/answerback-hook".to_owned()),
         1 => Just(HOOK.to_owned()),
     ];
     let handler = (command, any::<bool>(), prop::option::of(any_value.clone())).prop_map(|(command, args, extra)| {
@@ -378,9 +389,14 @@ proptest! {
         unit in prop_oneof![Just("  "), Just("\t"), Just("   "), Just("")],
         end in prop_oneof![Just(""), Just("\n"), Just("\r\n \n")],
         several in any::<bool>(),
+        hook in prop_oneof![
+            Just(Invocation::Exec(HOOK.into())),
+            Just(Invocation::Exec("/a b/answerback-hook".into())),
+            Just(Invocation::Shell("'/a b/answerback-hook'".into())),
+        ],
     ) {
         let text = write(&value, newline, unit, 0, &mut choices.into_iter().cycle()) + end;
-        let entries = if several { many() } else { wanted() };
+        let entries = if several { many(&hook) } else { entries(&hook) };
         let new = install(&text, &entries).unwrap();
         assert_installed(&text, &new, &entries);
 
@@ -402,7 +418,7 @@ proptest! {
     /// Whatever is in the file, the answer is a new text or a refusal.
     #[test]
     fn nothing_makes_it_panic(text in r#"([ \n{}\[\]:,"]|"hooks":|"PreToolUse":|"command":|"answerback-hook"|\{|\}){0,16}"#) {
-        if let Ok(new) = install(&text, &many()) {
+        if let Ok(new) = install(&text, &many(&Invocation::Exec(HOOK.into()))) {
             prop_assert!(is_installed(&new).unwrap());
         }
         drop(uninstall(&text));
