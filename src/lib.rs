@@ -8,7 +8,9 @@
 //! - [`daemon`]: puts the parts together and runs them until it is told to stop.
 //! - [`http`]: connections, the guard and the API; the only module that knows hyper and axum.
 //! - [`api`]: what the HTTP API says and hears, as types; the commands use them too.
-//! - [`claude_code`]: hook JSON to asks, outcomes to replies; the only module that knows Claude Code.
+//! - [`doctor`]: is everything in place for a question to come back answered?
+//! - [`settings`]: Claude Code's settings files: our entries in and out, every other byte as it was.
+//! - [`claude_code`]: hook JSON to asks, outcomes to replies; the only module that knows what hooks are told.
 //! - [`registry`]: who is waiting for what; does no I/O.
 //! - [`store`]: the durable truth and the order of events; the only module that knows SQLite.
 //! - [`ask`]: the domain; pure.
@@ -26,10 +28,12 @@ pub mod cli;
 pub mod client;
 pub mod config;
 pub mod daemon;
+pub mod doctor;
 pub mod http;
 pub mod instance;
 pub mod logging;
 pub mod registry;
+pub mod settings;
 pub mod store;
 pub mod terminal;
 pub mod token;

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use anstream::{eprintln, println};
@@ -13,7 +12,8 @@ use crate::terminal::sanitise;
 use crate::token::Token;
 
 use super::client;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::programs::hook_program;
 
 /// Let a pretend agent ask two questions through the real hook
 ///
@@ -52,19 +52,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => eprintln!("The hook made no decision: Claude Code would ask in its terminal."),
     }
     Ok(Exit::Success)
-}
-
-/// The hook beside this program.
-pub(super) fn hook_program() -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe().context("this program cannot find itself")?;
-    let hook = own.with_file_name("answerback-hook");
-    if !hook.is_file() {
-        return Err(hinted(
-            format!("{} is missing", hook.display()),
-            "Install both programs into the same directory: install/install.sh does.",
-        ));
-    }
-    Ok(hook)
 }
 
 fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {

@@ -5,15 +5,22 @@ mod ask;
 mod completions;
 mod daemon;
 mod demo;
+mod diff;
+mod doctor;
 mod exit;
 mod history;
+mod install;
 mod man;
 mod pending;
+mod programs;
 mod restart;
+mod run;
+mod settings;
 mod settle;
 mod status;
 mod stop;
 mod time;
+mod uninstall;
 mod which;
 
 use std::io::{self, Write};
@@ -44,6 +51,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Install(install::Args),
+    Uninstall(uninstall::Args),
+    Doctor(doctor::Args),
     Status(status::Args),
     Pending(pending::Args),
     Answer(answer::Args),
@@ -51,6 +61,7 @@ enum Command {
     Release(settle::ReleaseArgs),
     History(history::Args),
     Ask(ask::Args),
+    Run(run::Args),
     Demo(demo::Args),
     Daemon(daemon::Args),
     Restart(restart::Args),
@@ -62,6 +73,9 @@ enum Command {
 /// Runs the command of the command line.
 pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Install(args) => install::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Pending(args) => pending::run(&args),
         Command::Answer(args) => answer::run(&args),
@@ -69,6 +83,7 @@ pub fn run() -> ExitCode {
         Command::Release(args) => settle::release(&args),
         Command::History(args) => history::run(&args),
         Command::Ask(args) => ask::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Daemon(args) => daemon::run(&args),
         Command::Restart(args) => restart::run(&args),

@@ -1,7 +1,7 @@
 //! The two real programs, driven as Claude Code, a person and a companion program drive them.
 //!
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
 
 mod answers;
 mod api;
@@ -14,6 +14,7 @@ mod events;
 mod fail_open;
 mod http;
 mod idle;
+mod install;
 mod life;
 mod sign_in;
 mod store;

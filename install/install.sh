@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Builds Answerback, installs both programs for this user, and proves that a question comes back answered.
+#
+#   install/install.sh                    the programs, into ~/.local/bin
+#   install/install.sh --project DIR      and the hook, into DIR/.claude/settings.json
+#   install/install.sh --bin-dir DIR      the programs, into another directory
+#
+# Needs cargo and a C compiler. Needs no root. Safe to repeat: that is how it is updated, and open questions stay open.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+bin_dir=${HOME:?set HOME}/.local/bin
+project=
+
+usage() {
+    sed -n '2,/^set -/{/^#/!d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+}
+
+fail() {
+    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+step() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
+
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --project | --bin-dir)
+            [[ -n ${2:-} ]] || fail "$1 needs a directory" "see --help"
+            if [[ $1 == --project ]]; then project=$2; else bin_dir=$2; fi
+            shift 2
+            ;;
+        --help | -h)
+            usage
+            exit 0
+            ;;
+        *) fail "unknown argument $1" "see --help" ;;
+    esac
+done
+
+[[ -z $project || -d $project ]] || fail "$project is not a directory" "name the directory Claude Code is started in"
+command -v cargo >/dev/null || fail "cargo is missing" "install Rust, from your package manager or with rustup, then run this again"
+command -v cc >/dev/null || fail "a C compiler is missing" "install gcc or clang (Debian: apt install gcc libc6-dev; macOS: xcode-select --install)"
+
+cd "$root"
+target_dir=${CARGO_TARGET_DIR:-$root/target}
+
+step "Building (a few minutes the first time)"
+cargo build --release --locked
+hook=$target_dir/release/answerback-hook
+
+# A static hook starts three times faster. Where its target is not to be had, the other one does the same.
+static_target=$(uname -m)-unknown-linux-musl
+if [[ $(uname -s) == Linux ]] && rustup target add "$static_target" >/dev/null 2>&1; then
+    step "Building the hook without the C library, because it starts faster"
+    cargo build --release --locked --no-default-features --bin answerback-hook --target "$static_target"
+    hook=$target_dir/$static_target/release/answerback-hook
+fi
+
+step "Installing into $bin_dir"
+mkdir -p "$bin_dir"
+# Renamed into place: a hook that is running keeps its own file, and one that starts now finds a whole one.
+for program in "$target_dir/release/answerback" "$hook"; do
+    name=$(basename "$program")
+    install -m 755 "$program" "$bin_dir/.$name.new"
+    mv -f "$bin_dir/.$name.new" "$bin_dir/$name"
+    echo "$bin_dir/$name" >&2
+done
+# A daemon of an earlier version makes room; questions that wait come back to the new one.
+"$bin_dir/answerback" restart
+
+if [[ -n $project ]]; then
+    step "Installing the hook into $project"
+    "$bin_dir/answerback" install --project "$project"
+fi
+
+step "Proving it: a question, asked through the hook, answered, and received"
+"$bin_dir/answerback" doctor --round-trip
+
+step "Done"
+if [[ :$PATH: != *:$bin_dir:* ]]; then
+    echo "$bin_dir is not in your PATH: add it, or use the full path." >&2
+fi
+if [[ -n $project ]]; then
+    cat >&2 <<NEXT
+Start Claude Code in $project. When it asks a question:
+  answerback answer
+NEXT
+else
+    cat >&2 <<NEXT
+Next, in a project of yours:
+  answerback install
+Or try it first without Claude Code:
+  answerback demo && answerback answer
+NEXT
+fi

@@ -1,0 +1,82 @@
+//! `answerback doctor`: is everything in place?
+
+use std::path::PathBuf;
+
+use anstream::println;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::doctor::{self, Finding, Level};
+use crate::terminal::{self, style, wrap};
+
+use super::exit::Exit;
+use super::programs::hook_path;
+use super::{paths, print_json};
+
+/// Check that a question would come back answered, and prove it
+///
+/// Looks at the programs, Claude Code's settings in all scopes, its version, the daemon and its files, and asks a question of its own
+/// through the real hook. Every finding says what to do. Exits with 1 if there is an error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback doctor                   # for the project in the current directory\n  \
+    answerback doctor --project ~/shop\n  \
+    answerback doctor --json | jq '.findings[] | select(.level == \"error\")'")]
+pub(super) struct Args {
+    /// Where Claude Code is started
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    project: PathBuf,
+    /// Only ask a question and see it come back
+    #[arg(long)]
+    round_trip: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let paths = paths()?;
+    let hook = hook_path()?;
+    let project = std::path::absolute(&args.project)?;
+    let mut findings = if args.round_trip { Vec::new() } else { doctor::examine(&paths, &hook, &project) };
+    findings.push(doctor::round_trip(&Client::new(paths), &hook));
+    let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
+    if args.json {
+        print_json(&json!({"ok": worst < Level::Error, "findings": findings}))?;
+    } else {
+        findings.iter().for_each(show);
+        summarise(&findings);
+    }
+    Ok(if worst == Level::Error { Exit::Failure } else { Exit::Success })
+}
+
+fn show(finding: &Finding) {
+    let (mark, look) = match finding.level {
+        Level::Ok => ("✓", style::GOOD),
+        Level::Note => ("·", style::FAINT),
+        Level::Warning => ("!", style::WARNING),
+        Level::Error => ("✗", style::BAD),
+    };
+    let room = terminal::width().saturating_sub(4);
+    let mut mark = mark;
+    for line in wrap(&finding.message, room) {
+        println!("{look}{mark}{look:#} {line}");
+        mark = " ";
+    }
+    let faint = style::FAINT;
+    for line in finding.fix.iter().flat_map(|fix| wrap(fix, room)) {
+        println!("    {faint}{line}{faint:#}");
+    }
+}
+
+fn summarise(findings: &[Finding]) {
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let plural = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    match (count(Level::Error), count(Level::Warning)) {
+        (0, 0) => println!("\nAll is well."),
+        (errors, warnings) => println!("\n{}, {}.", plural(errors, "error"), plural(warnings, "warning")),
+    }
+}

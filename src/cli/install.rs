@@ -1,0 +1,105 @@
+//! `answerback install`: the hook into Claude Code's settings.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::exit::{Exit, hinted};
+use super::paths;
+use super::programs::hook_program;
+use super::settings::{Options, print, print_diff, report};
+use crate::settings::entry::{self, Invocation, is_plain};
+use crate::settings::scope::Scope;
+use crate::settings::{Outcome, Settings, plugin};
+
+/// Put the hook into Claude Code's settings
+///
+/// Adds the hook that hands Claude's questions to Answerback, or corrects the one that is there. Everything else in the
+/// file stays byte by byte what it is, and `answerback uninstall` gives back the file that was there before. A file that
+/// Claude Code could not read is refused and left alone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback install                      # for the project in the current directory\n  \
+    answerback install --project ~/shop     # for another one\n  \
+    answerback install --local              # for you alone in this project\n  \
+    answerback install --user               # for you in all projects\n  \
+    answerback install --user --dry-run     # show what would change")]
+pub(super) struct Args {
+    #[command(flatten)]
+    options: Options,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Options { dry_run, json, .. } = args.options;
+    let place = args.options.place()?;
+    let hook = hook_text()?;
+    let version = if is_plain(&hook) { None } else { crate::settings::claude_version::installed() };
+    let invocation = Invocation::of(&hook, version);
+
+    let paths = paths()?;
+    let settings = Settings::at(&place.file, &paths)?;
+
+    let texts: Vec<_> = place.session_files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    if let Some(plugin) = plugin::enabled(texts.iter().map(String::as_str)) {
+        tell_of_plugin(&plugin, settings.path(), &args.options);
+        return Ok(Exit::Success);
+    }
+
+    let entries = entry::entries(&invocation);
+    let change = if dry_run { settings.preview_install(&entries)? } else { settings.install(&entries)? };
+    if json {
+        let mut report = report(&change, settings.path(), dry_run);
+        report["command"] = invocation.command().into();
+        print(&format!("{report}\n"));
+        return Ok(Exit::Success);
+    }
+    print_diff(&change, settings.path());
+    let file = settings.path().display();
+    match (change.outcome, dry_run) {
+        (Outcome::AlreadyInstalled, _) => eprintln!("The hook is already installed in {file}."),
+        (_, true) => eprintln!("This would change in {file}. Nothing was changed."),
+        (Outcome::Updated, false) => eprintln!("The hook in {file} is up to date now."),
+        (_, false) => eprintln!("The hook is installed in {file}."),
+    }
+    if let Some(backup) = &change.backup {
+        eprintln!("What was there before is kept in {}.", backup.display());
+    }
+    if change.is_change() && !dry_run {
+        eprintln!(
+            "Next: start Claude Code {}. Its questions come to Answerback from now on.",
+            whereabouts(&place.scope)
+        );
+    }
+    Ok(Exit::Success)
+}
+
+/// Twice the hook would be twice the question.
+fn tell_of_plugin(plugin: &str, file: &Path, options: &Options) {
+    if options.json {
+        let path = file.to_string_lossy();
+        let report = json!({
+            "path": path, "outcome": "plugin_enabled", "changed": false, "dry_run": options.dry_run, "plugin": plugin,
+        });
+        print(&format!("{report}\n"));
+        return;
+    }
+    eprintln!("Nothing was changed: the plugin {plugin} is enabled and brings the hook already.");
+    eprintln!("To have it in {} instead, disable the plugin first.", file.display());
+}
+
+fn whereabouts(scope: &Scope) -> String {
+    match scope {
+        Scope::User => "in any project".to_owned(),
+        Scope::Project(dir) | Scope::Local(dir) => format!("in {}", dir.display()),
+    }
+}
+
+/// Settings are text.
+fn hook_text() -> anyhow::Result<String> {
+    let not_text = |path: OsString| {
+        hinted(format!("{} is not UTF-8, as settings must be", path.display()), "Put the programs elsewhere.")
+    };
+    hook_program()?.into_os_string().into_string().map_err(not_text)
+}

@@ -1,0 +1,36 @@
+//! The other program.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::Context;
+
+use crate::settings::entry;
+
+use super::exit::hinted;
+
+/// Where the hook belongs: beside this program, the real one behind any links.
+pub(super) fn hook_path() -> anyhow::Result<PathBuf> {
+    let this = env::current_exe().and_then(fs::canonicalize).context("cannot find out where this program is")?;
+    Ok(this.with_file_name(entry::PROGRAM))
+}
+
+/// The hook, which can be run.
+pub(super) fn hook_program() -> anyhow::Result<PathBuf> {
+    let hook = hook_path()?;
+    if !is_executable(&hook) {
+        return Err(hinted(
+            format!("there is no program {}", hook.display()),
+            format!(
+                "answerback and {} belong into the same directory: install/install.sh puts them there.",
+                entry::PROGRAM
+            ),
+        ));
+    }
+    Ok(hook)
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,76 @@
+//! `answerback run`: Claude Code without a terminal, and able to ask.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::doctor;
+
+use super::exit::{Exit, hinted};
+
+/// Run Claude Code headless with the tool it asks questions with
+///
+/// Since 2.1.187, one-shot runs (claude -p) have no tool to ask questions with unless somebody could be asked for permission. This
+/// adds what is needed, checks that the hook is installed, and passes everything else through: arguments, input, output, signals
+/// and the exit code.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback run -- claude -p 'Set up the project; ask me what you need to know'\n  \
+    answerback run -- claude -p --model opus --output-format json 'Which licence shall we use? Ask me.'")]
+pub(super) struct Args {
+    /// The command line, after --
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let command = able_to_ask(&args.command);
+    let brings_settings = command.iter().any(|argument| is_option(argument, "--settings"));
+    let directory = std::env::current_dir()?;
+    if !brings_settings && !doctor::is_installed(&directory) {
+        return Err(hinted(
+            "the hook is not installed for this directory, so questions would go nowhere",
+            "Run `answerback install` here, or `answerback install --user` for all projects.",
+        ));
+    }
+    let [program, arguments @ ..] = command.as_slice() else { return Ok(Exit::Failure) };
+    let error = Command::new(program).args(arguments).exec();
+    Err(hinted(format!("cannot run {}: {error}", program.display()), "Is Claude Code installed, and in the PATH?"))
+}
+
+/// The command line with what a one-shot run needs. The value is never used: the hook answers first.
+fn able_to_ask(command: &[OsString]) -> Vec<OsString> {
+    let is_one_shot = command.iter().any(|argument| argument == "-p" || is_option(argument, "--print"));
+    let is_able = command.iter().any(|argument| is_option(argument, "--permission-prompt-tool"));
+    let mut command = command.to_vec();
+    if is_one_shot && !is_able {
+        command.splice(1..1, ["--permission-prompt-tool".into(), "stdio".into()]);
+    }
+    command
+}
+
+/// `--name` or `--name=value`.
+fn is_option(argument: &OsString, name: &str) -> bool {
+    let rest = argument.to_str().and_then(|argument| argument.strip_prefix(name));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_one_shot_run_is_made_able_to_ask_and_nothing_else_changes() {
+        let command = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (given, expected) in [
+            ("claude -p hello", "claude --permission-prompt-tool stdio -p hello"),
+            ("claude --print hello", "claude --permission-prompt-tool stdio --print hello"),
+            ("claude --permission-prompt-tool mcp__x -p hello", "claude --permission-prompt-tool mcp__x -p hello"),
+            ("claude --permission-prompt-tool=stdio -p hello", "claude --permission-prompt-tool=stdio -p hello"),
+            ("claude hello", "claude hello"),
+            ("claude --printer", "claude --printer"),
+        ] {
+            assert_eq!(able_to_ask(&command(given)), command(expected));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What the commands that edit settings share: whose settings, and telling what became of them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::diff;
+use crate::settings::Change;
+use crate::settings::scope::{Scope, claude_dir};
+
+/// Whose settings, and how to tell about it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct ScopeArgs {
+    /// The settings of this project, which its repository shares [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Your own settings for one project [default: the current directory]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    local: Option<PathBuf>,
+    /// Your settings for all projects
+    #[arg(long)]
+    user: bool,
+}
+
+/// A settings file of somebody.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) scope: Scope,
+    pub(super) file: PathBuf,
+    pub(super) session_files: Vec<PathBuf>,
+}
+
+impl Options {
+    /// The file that is meant.
+    pub(super) fn place(&self) -> anyhow::Result<Place> {
+        let ScopeArgs { project, local, user } = &self.scope;
+        let scope = match (project, local) {
+            _ if *user => Scope::User,
+            (_, Some(dir)) => Scope::Local(directory(dir)?),
+            (dir, None) => Scope::Project(directory(dir.as_deref().unwrap_or(Path::new(".")))?),
+        };
+        let claude_dir = claude_dir().context("there is no home directory\nhint: set HOME")?;
+        let (file, session_files) = (scope.file(&claude_dir), scope.session_files(&claude_dir));
+        Ok(Place { scope, file, session_files })
+    }
+}
+
+fn directory(dir: &Path) -> anyhow::Result<PathBuf> {
+    if !dir.is_dir() {
+        bail!("there is no directory {}\nhint: name the directory Claude Code is started in", dir.display());
+    }
+    let dir = std::path::absolute(dir).with_context(|| format!("cannot find {}", dir.display()))?;
+    // "/shop/." is "/shop".
+    Ok(dir.components().collect())
+}
+
+/// What changed, for a person.
+pub(super) fn print_diff(change: &Change, file: &Path) {
+    print(&diff_of(change, file, true));
+}
+
+fn diff_of(change: &Change, file: &Path, colour: bool) -> String {
+    let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+    if !change.is_change() {
+        return String::new();
+    }
+    diff::unified(&file.display().to_string(), &text(&change.before), &text(&change.after), colour)
+}
+
+/// What happened, for a program. With a dry run, what would have.
+pub(super) fn report(change: &Change, file: &Path, dry_run: bool) -> Value {
+    json!({
+        "path": file.to_string_lossy(),
+        "outcome": change.outcome,
+        "changed": change.is_change(),
+        "dry_run": dry_run,
+        "backup": change.backup.as_ref().map(|path| path.to_string_lossy()),
+        "diff": diff_of(change, file, false),
+    })
+}
+
+/// Writes to stdout, without colours where nobody sees them; a reader that has gone has read enough.
+pub(super) fn print(text: &str) {
+    let mut stdout = anstream::stdout();
+    drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+}

@@ -1,0 +1,149 @@
+//! The files of the instance, and the daemon that uses them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use answerback_hook::paths::Paths;
+use serde_json::Value;
+
+use crate::api::Version;
+use crate::client::{Client, ClientError};
+use crate::config::Config;
+use crate::store;
+
+use super::Finding;
+
+/// A database that cannot grow loses questions.
+const LITTLE_SPACE: u64 = 64 * 1024 * 1024;
+
+/// The hook beside this program.
+pub(super) fn program(hook: &Path) -> Vec<Finding> {
+    let path = hook.display();
+    let finding = match fs::metadata(hook) {
+        Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => {
+            Finding::ok("program", format!("the hook is {path}"))
+        }
+        Ok(_) => Finding::error("program", format!("{path} cannot be run"), format!("Run: chmod +x {path}")),
+        Err(error) => Finding::error(
+            "program",
+            format!("the hook is missing: {path}: {error}"),
+            "Install both programs into the same directory: install/install.sh does.",
+        ),
+    };
+    vec![finding]
+}
+
+pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
+    let mut findings = vec![configuration(paths)];
+    findings.extend(files(paths));
+    findings.push(space(paths));
+    // Before the daemon is spoken to: it would replace a socket nobody listens at.
+    let client = Client::only_running(paths.clone());
+    let running = client.get::<Version>("/v1/version");
+    findings.push(daemon(paths, &running));
+    match running {
+        Ok(_) => findings.push(port(paths)),
+        Err(_) => findings.push(store_file(paths)),
+    }
+    findings
+}
+
+fn configuration(paths: &Paths) -> Finding {
+    let path = paths.config_file();
+    match Config::load(&path) {
+        Ok(_) if path.exists() => Finding::ok("config", format!("the configuration is {}", path.display())),
+        Ok(_) => Finding::ok("config", "there is no configuration, and none is needed"),
+        Err(error) => Finding::error("config", error.to_string(), format!("Correct {}.", path.display())),
+    }
+}
+
+fn files(paths: &Paths) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let own = rustix::process::geteuid().as_raw();
+    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.daemon_json(), paths.store()];
+    for path in private {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        let name = path.display();
+        if metadata.file_type().is_symlink() {
+            let fix = format!("Put a real file or directory in place of the link {name}.");
+            findings.push(Finding::error("files", format!("{name} is a symbolic link"), fix));
+        } else if metadata.uid() != own {
+            let fix = format!("Remove {name}, or take it over with chown.");
+            findings.push(Finding::error("files", format!("{name} belongs to another user"), fix));
+        } else if metadata.mode() & 0o077 != 0 {
+            let message = format!("{name} can be used by other users (mode {:o})", metadata.mode() & 0o777);
+            findings.push(Finding::error("files", message, format!("Run: chmod go-rwx {name}")));
+        }
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("files", format!("{} is yours alone", paths.state_dir().display())));
+    }
+    findings
+}
+
+fn space(paths: &Paths) -> Finding {
+    let existing = paths.state_dir().ancestors().find(|dir| dir.exists());
+    let free = existing.and_then(|dir| rustix::fs::statvfs(dir).ok()).map(|stat| stat.f_bavail * stat.f_frsize);
+    match free {
+        Some(free) if free < LITTLE_SPACE => Finding::error(
+            "space",
+            format!("only {} MB are free for {}", free / 1_000_000, paths.state_dir().display()),
+            "Make room on that disk: an answer that cannot be saved is refused.",
+        ),
+        _ => Finding::ok("space", "there is room for questions and answers"),
+    }
+}
+
+fn daemon(paths: &Paths, running: &Result<Version, ClientError>) -> Finding {
+    let own = env!("CARGO_PKG_VERSION");
+    match running {
+        Ok(version) if version.version == own => Finding::ok("daemon", format!("the daemon runs, version {own}")),
+        Ok(version) => Finding::warning(
+            "daemon",
+            format!("the daemon runs in version {}, and this is {own}", version.version),
+            "Run: answerback restart",
+        ),
+        Err(ClientError::NotRunning) if paths.socket().exists() => Finding::note(
+            "daemon",
+            "the daemon does not run, and left its socket behind: it was killed",
+            "Nothing needs to be done: the next question starts it.",
+        ),
+        Err(ClientError::NotRunning) => Finding::ok("daemon", "the daemon does not run; the next question starts it"),
+        Err(error) => Finding::error(
+            "daemon",
+            format!("the daemon does not answer: {error}"),
+            "Look into daemon.log in the state directory, then run: answerback restart",
+        ),
+    }
+}
+
+fn port(paths: &Paths) -> Finding {
+    let published: Value =
+        fs::read(paths.daemon_json()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let url = published["url"].as_str().unwrap_or_default();
+    let configured = Config::load(&paths.config_file()).unwrap_or_default().port;
+    if configured == 0 || url.ends_with(&format!(":{configured}")) {
+        return Finding::ok("port", format!("the page and the API are at {url}"));
+    }
+    Finding::warning(
+        "port",
+        format!("another program has port {configured}, so the API is at {url}"),
+        "End that program, or set another port in the configuration; then run: answerback restart",
+    )
+}
+
+fn store_file(paths: &Paths) -> Finding {
+    let path = paths.store();
+    if !path.exists() {
+        return Finding::ok("store", "there are no questions yet");
+    }
+    match store::check(&path) {
+        Ok(()) => Finding::ok("store", format!("{} is sound", path.display())),
+        Err(error) => Finding::error(
+            "store",
+            format!("{} cannot be used: {error}", path.display()),
+            format!("Move it away ({0} to {0}.broken); a new one is made.", path.display()),
+        ),
+    }
+}

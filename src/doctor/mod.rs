@@ -1,0 +1,79 @@
+//! Is everything in place for a question to come back answered? Looks, tells, and changes nothing; only the round trip asks a
+//! question of its own.
+//!
+//! - `settings`: what Claude Code's settings say about our hook. Pure.
+//! - `claude`: which Claude Code there is, and what it can carry.
+//! - `instance`: files, modes, configuration, store, daemon, port.
+//! - `round_trip`: a question through the real hook and the real daemon.
+
+mod claude;
+mod instance;
+mod round_trip;
+mod settings;
+
+use std::path::Path;
+
+use answerback_hook::paths::Paths;
+use serde::Serialize;
+
+pub use round_trip::round_trip;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// Good to know.
+    Note,
+    /// It works, but not as well as it could.
+    Warning,
+    /// A question would not come back answered.
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at; does not change between versions.
+    pub check: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What was found.
+    pub message: String,
+    /// What to do about it; always there with a warning or an error.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: &'static str, message: impl Into<String>) -> Self {
+        Self { check, level: Level::Ok, message: message.into(), fix: None }
+    }
+
+    fn note(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { check, level: Level::Note, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    fn warning(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { check, level: Level::Warning, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    fn error(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { check, level: Level::Error, message: message.into(), fix: Some(fix.into()) }
+    }
+}
+
+/// Whether Claude Code, started in this directory, would run our hook.
+pub fn is_installed(project: &Path) -> bool {
+    settings::is_installed(project)
+}
+
+/// Everything that can be looked at without asking a question. `project` is where Claude Code is started.
+pub fn examine(paths: &Paths, hook: &Path, project: &Path) -> Vec<Finding> {
+    let mut findings = instance::program(hook);
+    let version = claude::installed();
+    findings.extend(settings::examine(hook, project));
+    findings.extend(claude::examine(version));
+    findings.extend(instance::examine(paths));
+    findings
+}

@@ -1,0 +1,122 @@
+//! The proof: a question goes through the real hook and the real daemon, is answered, and comes back.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::api::AskView;
+use crate::client::{Client, ClientError};
+use crate::token::Token;
+
+use super::Finding;
+
+const CHECK: &str = "round_trip";
+/// A hundred times what it takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+const QUESTION: &str = "Does a question come back answered?";
+
+/// Asks a question of its own and answers it.
+pub fn round_trip(client: &Client, hook: &Path) -> Finding {
+    match attempt(client, hook) {
+        Ok((asked, answered)) => {
+            let millis = |time: Duration| time.as_secs_f64() * 1000.0;
+            Finding::ok(
+                CHECK,
+                format!(
+                    "a question was asked through the hook, answered, and received (open after {:.1} ms, back after {:.1} ms)",
+                    millis(asked),
+                    millis(answered)
+                ),
+            )
+        }
+        Err(problem) => Finding::error(
+            CHECK,
+            format!("a question did not come back answered: {problem}"),
+            "Look at the other findings, and into daemon.log in the state directory.",
+        ),
+    }
+}
+
+fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String> {
+    let told = |error: ClientError| error.to_string();
+    let random = Token::generate().map_err(|error| error.to_string())?;
+    let (session, tool_use_id) = (format!("doctor-{}", &random.reveal()[..8]), "round-trip");
+    let key = format!("{session}__{tool_use_id}");
+    let call = json!({
+        "hook_event_name": "PreToolUse", "session_id": session, "tool_use_id": tool_use_id, "cwd": "/",
+        "tool_name": "AskUserQuestion",
+        "tool_input": {"questions": [{"question": QUESTION, "header": "Doctor", "multiSelect": false, "options": [
+            {"label": "Yes", "description": "It does"}, {"label": "No", "description": "It does not"}]}]},
+    });
+
+    let mut list = client.open_asks().map_err(told)?;
+    let started = Instant::now();
+    let mut child = Command::new(hook)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{}: {error}", hook.display()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(call.to_string().as_bytes()).map_err(|error| format!("the hook does not listen: {error}"))?;
+    }
+    let hook = Waiting::new(child);
+    while !list.asks.iter().any(|ask| ask.key == key) {
+        if let Ok(output) = hook.output.try_recv() {
+            return Err(format!("the hook gave up: {}", output.1.trim()));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err("the question did not arrive at the daemon".into());
+        }
+        list = client.get(&format!("/v1/asks?since={}&wait=1", list.cursor)).map_err(told)?;
+    }
+    let asked = started.elapsed();
+    let started = Instant::now();
+    let body = json!({"answers": {QUESTION: "Yes"}});
+    let _: AskView = client.post(&format!("/v1/asks/{key}/answer"), &body).map_err(told)?;
+    let (stdout, _) = hook.output.recv_timeout(PATIENCE).map_err(|_| "the hook did not return".to_owned())?;
+    let answered = started.elapsed();
+    let reply: Value =
+        serde_json::from_str(&stdout).map_err(|error| format!("the hook's reply is not JSON: {error}"))?;
+    match reply["hookSpecificOutput"]["updatedInput"]["answers"][QUESTION].as_str() {
+        Some("Yes") => Ok((asked, answered)),
+        _ => Err(format!("the hook returned something else: {stdout}")),
+    }
+}
+
+/// The hook, ended with us if it does not end by itself.
+struct Waiting {
+    pid: u32,
+    output: mpsc::Receiver<(String, String)>,
+}
+
+impl Waiting {
+    fn new(child: Child) -> Self {
+        let pid = child.id();
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || {
+            if let Ok(output) = child.wait_with_output() {
+                let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+                // Nobody may be interested any more.
+                let _ = sender.send((text(output.stdout), text(output.stderr)));
+            }
+        });
+        Self { pid, output }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // Only while it has not been waited for is the number still its own.
+        if let (Err(mpsc::TryRecvError::Empty), Some(pid)) =
+            (self.output.try_recv(), rustix::process::Pid::from_raw(self.pid.cast_signed()))
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What is put into settings, and how it is known again.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The one place where events, matchers, timeouts and texts are written down; Claude Code reads it too, in the plugin.
+const HOOKS: &str = include_str!("../../hooks/hooks.json");
+
+/// The name of the hook's program.
+pub const PROGRAM: &str = "answerback-hook";
+
+/// The first version of Claude Code that is known to run `command` with `args` without a shell.
+const EXEC_FORM: Version = Version(2, 1, 186);
+
+/// A version of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+impl Version {
+    /// From what `claude --version` says.
+    pub fn parse(said: &str) -> Option<Self> {
+        let mut numbers = said.split_whitespace().next()?.splitn(3, '.');
+        let mut next = || {
+            let part = numbers.next()?;
+            let digits = part.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        };
+        Some(Self(next()?, next()?, next()?))
+    }
+}
+
+/// Whether every shell takes this path for one word that means itself.
+pub fn is_plain(path: &str) -> bool {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte))
+}
+
+/// How the program is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invocation {
+    /// The path and no arguments: run without a shell, or by an old version with one, to which a plain path is the same.
+    Exec(String),
+    /// One quoted word for a shell.
+    Shell(String),
+}
+
+impl Invocation {
+    /// The way that works in this version; where it is not known, one that works in all.
+    pub fn of(path: &str, version: Option<Version>) -> Self {
+        if is_plain(path) || version.is_some_and(|version| version >= EXEC_FORM) {
+            Self::Exec(path.to_owned())
+        } else {
+            Self::Shell(format!("'{}'", path.replace('\'', r"'\''")))
+        }
+    }
+
+    /// What `command` is.
+    pub fn command(&self) -> &str {
+        match self {
+            Self::Exec(command) | Self::Shell(command) => command,
+        }
+    }
+}
+
+/// One handler that should be in the settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Of which event.
+    pub(super) event: String,
+    /// In a group with this matcher.
+    pub(super) matcher: Option<String>,
+    /// The handler's fields.
+    pub(super) handler: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct HooksFile {
+    hooks: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    matcher: Option<String>,
+    hooks: Vec<Map<String, Value>>,
+}
+
+/// All that should be there, with the program called like this. It has to be called [`PROGRAM`], or the entries would not
+/// be known again.
+pub fn entries(invocation: &Invocation) -> Vec<Entry> {
+    from_file(HOOKS, invocation).unwrap_or_else(|error| unreachable!("hooks.json is part of this program: {error}"))
+}
+
+fn from_file(text: &str, invocation: &Invocation) -> serde_json::Result<Vec<Entry>> {
+    let file: HooksFile = serde_json::from_str(text)?;
+    let mut entries = Vec::new();
+    for (event, groups) in file.hooks {
+        for Group { matcher, hooks } in serde_json::from_value::<Vec<Group>>(groups)? {
+            for mut handler in hooks {
+                handler.insert("command".into(), invocation.command().into());
+                if let Invocation::Shell(_) = invocation {
+                    handler.shift_remove("args");
+                }
+                debug_assert!(is_own(&handler.clone().into()), "{handler:?} is not known again");
+                entries.push(Entry { event: event.clone(), matcher: matcher.clone(), handler });
+            }
+        }
+    }
+    Ok(entries)
+}
+
+impl Entry {
+    /// A group of its own.
+    pub(super) fn group(&self) -> Value {
+        let mut group = Map::new();
+        if let Some(matcher) = &self.matcher {
+            group.insert("matcher".into(), matcher.as_str().into());
+        }
+        group.insert("hooks".into(), Value::Array(vec![self.handler.clone().into()]));
+        group.into()
+    }
+}
+
+/// Whether this handler runs our program, wherever that is and however it is written.
+pub fn is_own(handler: &Value) -> bool {
+    let Some(command) = handler.get("command").and_then(Value::as_str) else { return false };
+    let is_program = |path: &str| Path::new(path).file_name().is_some_and(|name| name == PROGRAM);
+    // With arguments of its own, the command is a path as it stands.
+    if handler.get("args").is_some_and(Value::is_array) && is_program(command) {
+        return true;
+    }
+    shell_program(command).is_some_and(|word| is_program(&word))
+}
+
+/// The program a handler's command runs: a path as it stands, or the word a shell would make of it.
+pub fn program_of(command: &str) -> Option<String> {
+    if Path::new(command).is_file() { Some(command.to_owned()) } else { shell_program(command) }
+}
+
+/// The program a shell would run, if the command runs just one: a script that also calls ours is its author's.
+fn shell_program(command: &str) -> Option<String> {
+    let is_assignment = |word: &str| {
+        let name = word.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+    };
+    shell_words(command)?.into_iter().find(|word| word != "exec" && !is_assignment(word))
+}
+
+/// The words of a simple command, without their quotes; `None` for more than a simple command.
+fn shell_words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = command.trim().chars();
+    let mut previous = ' ';
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => words.extend(word.take()),
+            // Part of a redirection, as in 2>&1.
+            '&' if previous == '>' => word.get_or_insert_default().push(c),
+            ';' | '|' | '&' | '\n' | '`' | '(' | ')' => return None,
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        end if end == c => break,
+                        '\\' if c == '"' => word.push(chars.next()?),
+                        quoted => word.push(quoted),
+                    }
+                }
+            }
+            _ => word.get_or_insert_default().push(c),
+        }
+        previous = c;
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hooks_file_has_what_install_needs() {
+        let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()));
+        assert!(entries.iter().any(|entry| entry.event == "PreToolUse"));
+        let mut places = HashSet::new();
+        for entry in &entries {
+            assert!(places.insert((&entry.event, &entry.matcher)), "{entry:?} could not be told from another");
+            assert_eq!(entry.handler["command"], "/opt/answerback-hook");
+            assert_eq!((&entry.handler["type"], &entry.handler["args"]), (&json!("command"), &json!([])));
+            assert!(is_own(&entry.handler.clone().into()));
+            // Timers of Node.js end at 2^31 milliseconds: more would be none at all.
+            assert!((86_400..2_147_483).contains(&entry.handler["timeout"].as_u64().unwrap()));
+        }
+        let ask = entries.iter().find(|entry| entry.event == "PreToolUse").unwrap();
+        for tool in ["AskUserQuestion", "AskFollowupQuestion"] {
+            assert!(ask.matcher.as_ref().unwrap().split('|').any(|name| name == tool));
+        }
+        // As the plugin runs it: found on the PATH.
+        let file: Value = serde_json::from_str(HOOKS).unwrap();
+        assert_eq!(file["hooks"]["PreToolUse"][0]["hooks"][0]["command"], PROGRAM);
+    }
+
+    #[test]
+    fn our_program_is_known_wherever_it_is() {
+        for command in [
+            "answerback-hook",
+            "/opt/a b/answerback-hook",
+            "'/opt/a b/answerback-hook'",
+            "\"/opt/a b/answerback-hook\"",
+            "/opt/a\\ b/answerback-hook",
+            "exec '/opt/it'\\''s/answerback-hook'",
+            "exec ~/.cargo/bin/answerback-hook --flag 2>&1",
+            "\"$HOME\"/bin/answerback-hook",
+            " RUST_LOG=debug answerback-hook 2>>/tmp/log",
+        ] {
+            let exec = command == "/opt/a b/answerback-hook";
+            let handler = if exec { json!({"command": command, "args": []}) } else { json!({"command": command}) };
+            assert!(is_own(&handler), "{command}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_taken_for_ours() {
+        for command in [
+            "",
+            "cat /tmp/answerback-hook",
+            "echo 'answerback-hook'",
+            "answerback-hook-wrapper",
+            "answerback-hook.sh",
+            "/opt/answerback-hook/run",
+            "answerback",
+            "answerback-hook; notify-send done",
+            "answerback-hook | tee log",
+            "answerback-hook && echo",
+            "echo `answerback-hook`",
+            "'answerback-hook",
+            "''",
+        ] {
+            assert!(!is_own(&json!({"command": command})), "{command}");
+        }
+        for handler in
+            [json!(null), json!("answerback-hook"), json!({"command": 1}), json!({"prompt": "answerback-hook"})]
+        {
+            assert!(!is_own(&handler), "{handler}");
+        }
+    }
+
+    #[test]
+    fn the_form_fits_the_path_and_the_version() {
+        let exec = |path: &str| Invocation::Exec(path.to_owned());
+        for version in [None, Some(Version(2, 0, 76)), Some(EXEC_FORM)] {
+            assert_eq!(Invocation::of("/opt/a-b_c.d/answerback-hook", version), exec("/opt/a-b_c.d/answerback-hook"));
+        }
+        let path = "/opt/it's here/answerback-hook";
+        let shell = Invocation::Shell(r"'/opt/it'\''s here/answerback-hook'".into());
+        assert_eq!(Invocation::of(path, Some(Version(2, 1, 185))), shell);
+        assert_eq!(Invocation::of(path, Some(Version(2, 1, 186))), exec(path));
+        assert_eq!(Invocation::of(path, Some(Version(10, 0, 0))), exec(path));
+        assert_eq!(Invocation::of(path, None), shell);
+        for special in ["/a b", "/a'b", "/a\"b", "/a$b", "/a\\b", "/a*b", "/a;b", "/a&b", "/a~b", "/aéb", "/a\nb"] {
+            assert!(!is_plain(special), "{special}");
+        }
+        for entry in entries(&shell) {
+            assert!(!entry.handler.contains_key("args") && is_own(&entry.handler.into()));
+        }
+        assert!(is_own(&json!({"command": path, "args": []})));
+    }
+
+    #[test]
+    fn the_version_is_read_from_what_claude_says() {
+        for (said, version) in [
+            ("2.1.325 (Claude Code)\n", Some(Version(2, 1, 325))),
+            ("2.1.0-beta.3", Some(Version(2, 1, 0))),
+            ("10.20.30", Some(Version(10, 20, 30))),
+            ("", None),
+            ("claude: not found", None),
+            ("2.1", None),
+        ] {
+            assert_eq!(Version::parse(said), version, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_hooks_file_with_several_events_and_groups_is_read_in_order() {
+        let text = r#"{"hooks": {"A": [{"matcher": "X", "hooks": [{"command": "h"}]}, {"matcher": "Y", "hooks": [{"command": "h"}]}],
+            "B": [{"hooks": [{"command": "h"}]}]}}"#;
+        let entries = from_file(text, &Invocation::Exec("/answerback-hook".into())).unwrap();
+        let places: Vec<_> = entries.iter().map(|e| (e.event.as_str(), e.matcher.as_deref())).collect();
+        assert_eq!(places, [("A", Some("X")), ("A", Some("Y")), ("B", None)]);
+        assert_eq!(entries[2].group(), json!({"hooks": [{"command": "/answerback-hook"}]}));
+        assert!(from_file("{}", &Invocation::Exec("/answerback-hook".into())).is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! What a settings file says about hooks: for looking, not for editing.
+
+use serde_json::Value;
+
+use super::entry;
+use super::json::{self, Refusal};
+
+/// A settings file that Claude Code can read.
+#[derive(Debug, Clone)]
+pub struct Look {
+    root: Value,
+}
+
+/// One command that Claude Code runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handler {
+    /// On which event.
+    pub event: String,
+    /// For which tools; none means all.
+    pub matcher: Option<String>,
+    /// Whether it runs our hook.
+    pub is_own: bool,
+    /// What it runs.
+    pub command: String,
+    /// After how many seconds Claude Code ends it.
+    pub timeout: Option<f64>,
+}
+
+impl Handler {
+    /// Whether it runs for this tool. A matcher is a regular expression; those that people write are names and bars.
+    pub fn is_for(&self, tool: &str) -> bool {
+        match self.matcher.as_deref() {
+            None | Some("" | "*" | ".*") => true,
+            Some(matcher) => matcher.split('|').any(|name| name.trim() == tool),
+        }
+    }
+}
+
+impl Look {
+    /// Reads a file as strictly as Claude Code does. An empty one says nothing.
+    pub fn at(bytes: &[u8]) -> Result<Self, Refusal> {
+        let text = json::decode(bytes)?;
+        if text.trim().is_empty() {
+            return Ok(Self { root: Value::Null });
+        }
+        Ok(Self { root: json::parse(text)?.value(text) })
+    }
+
+    /// A setting by its place.
+    pub fn get(&self, pointer: &str) -> Option<&Value> {
+        self.root.pointer(pointer)
+    }
+
+    /// Every hook in it.
+    pub fn handlers(&self) -> Vec<Handler> {
+        let mut handlers = Vec::new();
+        for (event, groups) in self.get("/hooks").and_then(Value::as_object).into_iter().flatten() {
+            for group in groups.as_array().into_iter().flatten() {
+                let matcher = group.get("matcher").and_then(Value::as_str).map(ToOwned::to_owned);
+                for handler in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+                    handlers.push(Handler {
+                        event: event.clone(),
+                        matcher: matcher.clone(),
+                        is_own: entry::is_own(handler),
+                        command: handler.get("command").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                        timeout: handler.get("timeout").and_then(Value::as_f64),
+                    });
+                }
+            }
+        }
+        handlers
+    }
+}

@@ -1,0 +1,261 @@
+//! Claude Code's settings files: our entries in and out, and every other byte as it was.
+//!
+//! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
+//! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
+//! - [`scope`] is which files there are; [`plugin`] finds the same hooks enabled by another way.
+//!
+//! What holds at any moment, also the one before a `kill -9`: the file is whole, it is the old one or the new one, and
+//! nobody's edit is gone. A file that Claude Code could not read is refused, not repaired.
+
+mod backup;
+pub mod claude_version;
+pub mod edit;
+pub mod entry;
+mod file;
+pub mod json;
+mod layout;
+pub mod look;
+pub mod plugin;
+pub mod scope;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use answerback_hook::paths::Paths;
+
+use backup::{Backup, Locked, Old};
+use entry::Entry;
+use file::{Found, Target};
+use json::Refusal;
+
+/// For how long an edit is made again because somebody else keeps changing the file.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why settings were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// It is not what Claude Code reads.
+    #[error("{} cannot be edited: {refusal}\nhint: {}; nothing was changed", .path.display(), .refusal.problem.hint())]
+    Refused {
+        /// Which file.
+        path: PathBuf,
+        /// Why and where.
+        refusal: Refusal,
+    },
+    /// It cannot be read or written.
+    #[error("cannot {doing} {}: {error}\nhint: look at the owner and the mode of it and of its directory", .path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Somebody else changes it all the time.
+    #[error("{} keeps changing\nhint: find out what writes to it, then try again", .0.display())]
+    Busy(PathBuf),
+}
+
+/// What an edit came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Our entries were added.
+    Installed,
+    /// Our entries were corrected.
+    Updated,
+    /// Our entries were there.
+    AlreadyInstalled,
+    /// The file is again, byte by byte, what it was before us.
+    Restored,
+    /// The file is gone, as it was before us.
+    FileRemoved,
+    /// Our entries are gone, and what others changed meanwhile stays.
+    EntriesRemoved,
+    /// Nothing of ours was there.
+    NotInstalled,
+}
+
+/// An edit: what was there, and what is there now, or would be. `None` is no file.
+#[derive(Debug)]
+pub struct Change {
+    /// In a word.
+    pub outcome: Outcome,
+    /// The file before.
+    pub before: Option<Vec<u8>>,
+    /// The file after.
+    pub after: Option<Vec<u8>>,
+    /// Where a copy of the file before is kept.
+    pub backup: Option<PathBuf>,
+}
+
+impl Change {
+    /// Whether anything is different.
+    pub fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// Every file that our entries were put into and not taken out of again, as far as is remembered.
+pub fn installed_files(paths: &Paths) -> Vec<PathBuf> {
+    backup::recorded(paths)
+}
+
+/// One settings file.
+#[derive(Debug)]
+pub struct Settings<'a> {
+    paths: &'a Paths,
+    target: Target,
+}
+
+impl<'a> Settings<'a> {
+    /// The file at this path, or where links from this path lead; it need not be there.
+    pub fn at(path: &Path, paths: &'a Paths) -> Result<Self, SettingsError> {
+        match Target::find(path) {
+            Ok(target) => Ok(Self { paths, target }),
+            Err(error) => Err(SettingsError::Io { doing: "find", path: path.to_path_buf(), error }),
+        }
+    }
+
+    /// Where the file itself is.
+    pub fn path(&self) -> &Path {
+        self.target.path()
+    }
+
+    /// Makes these entries, and no others of ours, part of the file.
+    pub fn install(&self, entries: &[Entry]) -> Result<Change, SettingsError> {
+        let backup = self.lock()?;
+        self.retry(|found| {
+            let mut change = self.plan_install(found, entries)?;
+            let Some(after) = change.after.as_deref().filter(|_| change.is_change()) else { return Ok(Some(change)) };
+            let has_ours = change.outcome == Outcome::Updated;
+            let old = found.map(|found| Old { bytes: &found.bytes, has_ours });
+            let copy = backup.note(old, after, self.target.missing_dirs());
+            change.backup = copy.map_err(|error| io_error("back up in", backup.dir(), error))?;
+            self.target.create_dirs().map_err(self.failed("make the directory of"))?;
+            let replaced = self.target.replace(found, after).map_err(self.failed("write"))?;
+            Ok(replaced.then_some(change))
+        })
+    }
+
+    /// Gives back the file there was before us, or if others changed it since then, takes our entries out of it.
+    pub fn uninstall(&self) -> Result<Change, SettingsError> {
+        if !Backup::of(self.path(), self.paths).dir().exists() {
+            // Nothing is remembered of this file. If nothing is to be done either, nothing is to be left behind.
+            let change = self.preview_uninstall()?;
+            if !change.is_change() {
+                return Ok(change);
+            }
+        }
+        let backup = self.lock()?;
+        self.retry(|found| {
+            let (mut change, created_dirs) = self.plan_uninstall(found, &backup)?;
+            let (true, Some(found)) = (change.is_change(), found) else { return Ok(Some(change)) };
+            let failed = |error| io_error("back up in", backup.dir(), error);
+            if change.outcome == Outcome::EntriesRemoved {
+                change.backup = Some(backup.keep(&found.bytes).map_err(failed)?);
+            }
+            let done = match &change.after {
+                Some(after) => self.target.replace(Some(found), after).map_err(self.failed("write"))?,
+                None => self.target.remove(found).map_err(self.failed("remove"))?,
+            };
+            if !done {
+                return Ok(None);
+            }
+            self.target.remove_dirs(created_dirs);
+            backup.close(&change.backup).map_err(failed)?;
+            Ok(Some(change))
+        })
+    }
+
+    /// What [`install`](Self::install) would do now.
+    pub fn preview_install(&self, entries: &[Entry]) -> Result<Change, SettingsError> {
+        self.plan_install(self.read()?.as_ref(), entries)
+    }
+
+    /// What [`uninstall`](Self::uninstall) would do now.
+    pub fn preview_uninstall(&self) -> Result<Change, SettingsError> {
+        let backup = Backup::of(self.path(), self.paths);
+        Ok(self.plan_uninstall(self.read()?.as_ref(), &backup)?.0)
+    }
+
+    fn plan_install(&self, found: Option<&Found>, entries: &[Entry]) -> Result<Change, SettingsError> {
+        let text = self.text(found)?;
+        let after = edit::install(text, entries).map_err(|refusal| self.refused(refusal))?;
+        let outcome = if found.is_some() && after == text {
+            Outcome::AlreadyInstalled
+        } else if edit::is_installed(text).map_err(|refusal| self.refused(refusal))? {
+            Outcome::Updated
+        } else {
+            Outcome::Installed
+        };
+        let before = found.map(|found| found.bytes.clone());
+        Ok(Change { outcome, before, after: Some(after.into_bytes()), backup: None })
+    }
+
+    /// Also how many directories above the file are ours.
+    fn plan_uninstall(&self, found: Option<&Found>, backup: &Backup) -> Result<(Change, usize), SettingsError> {
+        let before = found.map(|found| found.bytes.clone());
+        let change = |outcome, after| Change { outcome, before: before.clone(), after, backup: None };
+        let Some(found) = found else { return Ok((change(Outcome::NotInstalled, None), 0)) };
+        match backup.original_of(&found.bytes) {
+            Some((Some(original), _)) => return Ok((change(Outcome::Restored, Some(original)), 0)),
+            Some((None, created_dirs)) => return Ok((change(Outcome::FileRemoved, None), created_dirs)),
+            None => {}
+        }
+        let text = self.text(Some(found))?;
+        let after = edit::uninstall(text).map_err(|refusal| self.refused(refusal))?;
+        let outcome = if after == text { Outcome::NotInstalled } else { Outcome::EntriesRemoved };
+        Ok((change(outcome, Some(after.into_bytes())), 0))
+    }
+
+    fn text<'f>(&self, found: Option<&'f Found>) -> Result<&'f str, SettingsError> {
+        let Some(found) = found else { return Ok("") };
+        json::decode(&found.bytes).map_err(|refusal| self.refused(refusal))
+    }
+
+    fn read(&self) -> Result<Option<Found>, SettingsError> {
+        self.target.read().map_err(self.failed("read"))
+    }
+
+    fn lock(&self) -> Result<Locked, SettingsError> {
+        let backup = Backup::of(self.path(), self.paths);
+        let dir = backup.dir().to_path_buf();
+        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &dir, error))?;
+        self.target.tidy().map_err(self.failed("tidy up beside"))?;
+        Ok(locked)
+    }
+
+    /// Reads and edits until no other writer gets in between.
+    fn retry(
+        &self,
+        mut attempt: impl FnMut(Option<&Found>) -> Result<Option<Change>, SettingsError>,
+    ) -> Result<Change, SettingsError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(change) = attempt(self.read()?.as_ref())? {
+                return Ok(change);
+            }
+            if Instant::now() >= deadline {
+                return Err(SettingsError::Busy(self.path().to_path_buf()));
+            }
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> SettingsError {
+        SettingsError::Refused { path: self.path().to_path_buf(), refusal }
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> SettingsError {
+        move |error| io_error(doing, self.path(), error)
+    }
+}
+
+fn io_error(doing: &'static str, path: &Path, error: io::Error) -> SettingsError {
+    SettingsError::Io { doing, path: path.to_path_buf(), error }
+}
+
+#[cfg(test)]
+mod tests;
