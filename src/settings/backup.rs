@@ -52,13 +52,18 @@ pub(super) struct Locked {
     _lock: File,
 }
 
-/// The files with a record.
+/// The files with a record, the newest first: a directory goes with the file it was made for, when it is empty again.
 pub(super) fn recorded(paths: &Paths) -> Vec<PathBuf> {
     let dirs = fs::read_dir(paths.state_dir().join("backups")).into_iter().flatten().flatten();
-    let record = |dir: fs::DirEntry| Backup { dir: dir.path(), path: String::new() }.record();
-    let mut files: Vec<_> = dirs.filter_map(record).map(|record| PathBuf::from(record.path)).collect();
+    let mut files: Vec<_> = dirs
+        .filter_map(|dir| {
+            let backup = Backup { dir: dir.path(), path: String::new() };
+            let written = fs::metadata(backup.dir.join("record.json")).and_then(|record| record.modified()).ok()?;
+            Some((written, PathBuf::from(backup.record()?.path)))
+        })
+        .collect();
     files.sort();
-    files
+    files.into_iter().rev().map(|(_, file)| file).collect()
 }
 
 impl Backup {

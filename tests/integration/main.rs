@@ -10,6 +10,7 @@ mod commands;
 mod deadlines;
 mod dependencies;
 mod docs;
+mod doctor;
 mod events;
 mod fail_open;
 mod http;

@@ -1,0 +1,238 @@
+//! `answerback doctor` and `answerback run`.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::world::{ANSWERBACK, HOOK, World, question};
+
+/// A world with a project that has the hook, and a Claude Code of some version.
+struct Project {
+    world: World,
+    dir: PathBuf,
+    bin: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let world = World::new();
+        let (dir, bin) = (world.home().join("shop"), world.home().join("bin"));
+        fs::create_dir_all(&dir).unwrap();
+        fs::create_dir_all(&bin).unwrap();
+        let project = Self { world, dir, bin };
+        project.claude("echo '2.1.325 (Claude Code)'");
+        let installed =
+            project.world.command(ANSWERBACK).args(["install", "--project"]).arg(&project.dir).output().unwrap();
+        assert!(installed.status.success(), "{installed:?}");
+        project
+    }
+
+    fn claude(&self, script: &str) {
+        let path = self.bin.join("claude");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn settings(&self) -> PathBuf {
+        self.dir.join(".claude/settings.json")
+    }
+
+    fn edit_settings(&self, edit: impl FnOnce(&mut Value)) {
+        let mut settings = serde_json::from_slice(&fs::read(self.settings()).unwrap()).unwrap();
+        edit(&mut settings);
+        fs::write(self.settings(), settings.to_string()).unwrap();
+    }
+
+    fn doctor(&self) -> (i32, Vec<Value>) {
+        self.doctor_of(Path::new(ANSWERBACK))
+    }
+
+    fn doctor_of(&self, program: &Path) -> (i32, Vec<Value>) {
+        let path = format!("{}:/usr/bin:/bin", self.bin.display());
+        let mut command = self.world.command(program);
+        let output = command.args(["doctor", "--json", "--project"]).arg(&self.dir).env("PATH", path).output().unwrap();
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        (output.status.code().unwrap(), report["findings"].as_array().unwrap().clone())
+    }
+
+    /// The doctor finds this, and says what to do.
+    #[track_caller]
+    fn finds(&self, check: &str, level: &str, message: &str) {
+        let (code, findings) = self.doctor();
+        expect(&findings, check, level, message);
+        assert_eq!(code, i32::from(findings.iter().any(|finding| finding["level"] == "error")));
+    }
+}
+
+#[track_caller]
+fn expect(findings: &[Value], check: &str, level: &str, message: &str) {
+    let found = findings.iter().find(|finding| {
+        finding["check"] == check && finding["level"] == level && finding["message"].as_str().unwrap().contains(message)
+    });
+    let found = found.unwrap_or_else(|| panic!("no {level} of {check} with {message:?} in {findings:#?}"));
+    assert!(found["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{found}");
+}
+
+#[test]
+fn all_is_well_and_a_round_trip_proves_it() {
+    let project = Project::new();
+    let (code, findings) = project.doctor();
+    let bad: Vec<_> =
+        findings.iter().filter(|finding| finding["level"] == "warning" || finding["level"] == "error").collect();
+    assert_eq!((code, bad), (0, vec![]));
+    let round_trip = findings.iter().find(|finding| finding["check"] == "round_trip").unwrap();
+    assert!(round_trip["message"].as_str().unwrap().contains("received"), "{round_trip}");
+    let history = project.world.get("/v1/asks?state=settled").json();
+    assert_eq!(history["asks"][0]["outcome"]["kind"], "answered");
+    // It is said that one-shot runs need help.
+    expect(&findings, "headless", "note", "cannot ask");
+}
+
+#[test]
+fn faults_of_the_settings() {
+    let project = Project::new();
+    let whole = fs::read(project.settings()).unwrap();
+    let plant = |edit: &dyn Fn(&mut Value)| {
+        fs::write(project.settings(), &whole).unwrap();
+        project.edit_settings(edit);
+    };
+    plant(&|settings| settings["disableAllHooks"] = json!(true));
+    project.finds("settings", "error", "turns all hooks off");
+    plant(&|settings| settings["permissions"] = json!({"deny": ["Bash(rm *)", "AskUserQuestion"]}));
+    project.finds("settings", "error", "forbids");
+    plant(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = json!("/gone/answerback-hook"));
+    project.finds("settings", "error", "is not there");
+    plant(&|settings| settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = json!(30));
+    project.finds("settings", "warning", "after 30 s");
+    plant(&|settings| {
+        let other = json!({"matcher": "AskUserQuestion", "hooks": [{"type": "command", "command": "other.py"}]});
+        settings["hooks"]["PreToolUse"].as_array_mut().unwrap().push(other);
+    });
+    project.finds("settings", "warning", "other.py");
+    plant(&|settings| settings["hooks"] = json!({}));
+    project.finds("settings", "error", "not installed");
+    fs::write(project.settings(), [b"// by hand\n".as_slice(), &whole].concat()).unwrap();
+    project.finds("settings", "error", "line 1, column 1");
+    // The user's file counts too.
+    fs::write(project.settings(), &whole).unwrap();
+    fs::create_dir_all(project.world.home().join(".claude")).unwrap();
+    fs::write(project.world.home().join(".claude/settings.json"), r#"{"disableAllHooks": true}"#).unwrap();
+    project.finds("settings", "error", "turns all hooks off");
+}
+
+#[test]
+fn faults_of_the_programs() {
+    let project = Project::new();
+    let alone = project.bin.join("answerback");
+    fs::copy(ANSWERBACK, &alone).unwrap();
+    let (code, findings) = project.doctor_of(&alone);
+    assert_eq!(code, 1);
+    expect(&findings, "program", "error", "missing");
+    expect(&findings, "round_trip", "error", "did not come back");
+    fs::write(project.bin.join("answerback-hook"), "not a program").unwrap();
+    expect(&project.doctor_of(&alone).1, "program", "error", "cannot be run");
+
+    project.claude("echo '2.0.76 (Claude Code)'");
+    project.finds("claude_code", "error", "2.0.76 ignores answers");
+    fs::remove_file(project.bin.join("claude")).unwrap();
+    project.finds("claude_code", "warning", "not in the PATH");
+}
+
+#[test]
+fn faults_of_the_instance() {
+    let mut project = Project::new();
+    let state = project.world.state("");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+    project.finds("files", "error", "mode 755");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+
+    project.world.write_config("prot = 1\n");
+    project.finds("config", "error", "prot");
+    project.finds("round_trip", "error", "prot");
+
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    project.world.write_config(&format!("port = {port}\n"));
+    drop(project.world.daemon());
+    project.finds("port", "warning", &format!("another program has port {port}"));
+
+    project.world.kill_daemon();
+    project.finds("daemon", "note", "left its socket behind");
+
+    project.world.kill_daemon();
+    let store = project.world.state("asks.db");
+    let connection = rusqlite::Connection::open(&store).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    project.finds("store", "error", "newer version");
+    fs::write(&store, vec![7; 8192]).unwrap();
+    project.finds("store", "error", "not a database");
+}
+
+#[test]
+fn the_report_is_readable() {
+    let project = Project::new();
+    let path = format!("{}:/usr/bin:/bin", project.bin.display());
+    let mut command = project.world.command(ANSWERBACK);
+    let output = command.arg("doctor").current_dir(&project.dir).env("PATH", path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("✓ the hook is installed in ") && text.ends_with("\nAll is well.\n"), "{text}");
+}
+
+#[test]
+fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
+    let project = Project::new();
+    project.claude("printf '[%s]' \"$@\"; cat; exit 7");
+    let path = format!("{}:/usr/bin:/bin", project.bin.display());
+    let run = |dir: &Path, args: &[&str]| {
+        let mut command = project.world.command(ANSWERBACK);
+        command.args(["run", "--"]).args(args).current_dir(dir).env("PATH", &path);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"input").unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = run(&project.dir, &["claude", "-p", "ask me", "--model", "x"]);
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "[--permission-prompt-tool][stdio][-p][ask me][--model][x]input"
+    );
+    let refused = run(project.world.home(), &["claude", "-p", "ask me"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("answerback install"), "{refused:?}");
+    let brings = run(project.world.home(), &["claude", "--settings", "x.json", "-p", "ask me"]);
+    assert_eq!(brings.status.code(), Some(7));
+    let missing = run(&project.dir, &["no-such-program"]);
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+#[test]
+fn uninstall_everywhere_finds_every_place() {
+    let project = Project::new();
+    let run = |args: &[&str]| project.world.command(ANSWERBACK).args(args).current_dir(&project.dir).output().unwrap();
+    assert!(run(&["install", "--user"]).status.success());
+    assert!(run(&["install", "--local"]).status.success());
+    let user = project.world.home().join(".claude/settings.json");
+    assert!(user.exists() && project.settings().exists());
+    let removed = run(&["uninstall", "--everywhere"]);
+    assert!(removed.status.success(), "{removed:?}");
+    assert!(!user.exists() && !project.settings().exists() && !project.dir.join(".claude").exists());
+    let nothing = run(&["uninstall", "--everywhere"]);
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("not installed anywhere"), "{nothing:?}");
+}
+
+#[test]
+fn the_doctor_does_not_disturb_who_waits() {
+    let mut project = Project::new();
+    let (mut hook, key) = project.world.ask("s", "t", &[question("Which?")]);
+    assert_eq!(project.doctor().0, 0);
+    assert!(hook.is_waiting());
+    project.world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+    assert!(Path::new(HOOK).exists());
+}
