@@ -42,6 +42,9 @@ export class MessagesApi {
     return `http://127.0.0.1:${this.#server.address().port}`;
   }
 
+  /** The names of the tools the client offered with its last prompt. */
+  offered = [];
+
   /** What went wrong on the model's side, for the report of a failed test. */
   get problems() {
     return this.#problems;
@@ -100,8 +103,9 @@ export class MessagesApi {
       for (const { tool_use_id } of results) this.#shown.get(tool_use_id)?.resolve(new Shown(blocks));
       return [];
     }
-    if (!tools.some(({ name }) => name === TOOL)) {
-      this.#problems.push(`the client offers no ${TOOL}, only: ${tools.map(({ name }) => name).join(", ")}`);
+    this.offered = tools.map(({ name }) => name);
+    if (!this.offered.includes(TOOL)) {
+      this.#problems.push(`the client offers no ${TOOL}, only: ${this.offered.join(", ")}`);
       return [];
     }
     return this.#turns.shift() ?? [];

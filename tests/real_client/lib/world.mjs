@@ -1,15 +1,13 @@
-// One scratch world for each test: HOME, project, settings with the hook, the scripted model, and in time a daemon.
+// One scratch world for each test: HOME, project, the hook installed in it, the scripted model, and in time a daemon.
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { required } from "./clients.mjs";
+import { CLAUDE, required } from "./clients.mjs";
 import { Daemon } from "./daemon.mjs";
 import { MessagesApi } from "./messages_api.mjs";
 import { endProcessesOf, Process } from "./process.mjs";
 import { within } from "./until.mjs";
-
-const DAY_SECONDS = 86_400;
 
 /** A test in a world of its own; a failure reports all that the world knows. */
 export function scenario(name, body) {
@@ -84,12 +82,24 @@ export class World {
     await fs.rm(this.#root, { recursive: true, force: true });
   }
 
+  /** Our command, as a person would use it here; resolves to what it printed. */
+  async answerback(...args) {
+    const run = this.spawn(path.join(this.bin, "answerback"), args, { env: this.personsEnv });
+    const { code } = await within(`answerback ${args[0]} ending`, run.exited);
+    if (code !== 0) throw new Error(`answerback ${args.join(" ")} ended with ${code}: ${run.stderr}`);
+    return run.stdout;
+  }
+
+  /** The environment of a person's shell, with the client in its path. */
+  get personsEnv() {
+    return { ...this.env, PATH: `${path.dirname(CLAUDE)}:${process.env.PATH}` };
+  }
+
   async #furnish() {
-    const hook = { type: "command", command: path.join(this.bin, "answerback-hook"), args: [], timeout: DAY_SECONDS };
-    const settings = { hooks: { PreToolUse: [{ matcher: "AskUserQuestion", hooks: [hook] }] } };
-    await write(path.join(this.project, ".claude/settings.json"), JSON.stringify(settings));
-    await write(path.join(this.home, ".config/answerback/config.toml"), "port = 0\n");
+    await fs.mkdir(this.project, { recursive: true });
     await fs.mkdir(this.env.TMPDIR);
+    await write(path.join(this.home, ".config/answerback/config.toml"), "port = 0\n");
+    await this.answerback("install", "--project", this.project);
   }
 }
 
