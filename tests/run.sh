@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Sets up what the tests need and runs all of them: unit, integration, documentation, the static hook, the real Claude Code.
+# Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the static hook,
+# the real Claude Code, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, static-hook, real-client
+#   tests/run.sh integration   one part: unit, integration, static-hook, real-client, install
 #
-# Needs cargo. Installs what is missing (curl, jq, Node.js) with apt-get where it may, and Claude Code with npm into
+# Needs cargo. Installs what is missing (curl, jq, tmux, Node.js) with apt-get where it may, and Claude Code with npm into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration static-hook real-client)
+all_parts=(unit integration static-hook real-client install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -35,7 +36,7 @@ setup() {
         echo "hint: install Rust from your package manager or with rustup, then run this again" >&2
         return 1
     fi
-    install_command curl curl && install_command jq jq && install_command node nodejs npm && install_command npm npm
+    install_command curl curl && install_command jq jq && install_command tmux tmux && install_command node nodejs npm && install_command npm npm
 }
 
 musl_target="$(uname -m)-unknown-linux-musl"
@@ -47,7 +48,8 @@ run_part() {
         unit) cargo test --workspace --lib --bins && cargo test --workspace --doc ;;
         integration) cargo test --test integration ;;
         static-hook) static_hook ;;
-        real-client) cargo build && tests/real_client/run.sh ;;
+        real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
+        install) tests/install.sh ;;
         *)
             echo "error: there is no part called $1 (${all_parts[*]})" >&2
             return 2

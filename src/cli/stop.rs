@@ -1,5 +1,7 @@
 //! `answerback stop`: stop the daemon.
 
+use std::time::{Duration, Instant};
+
 use anstream::eprintln;
 
 use crate::api::{AskView, Nothing};
@@ -8,6 +10,8 @@ use crate::client::{Client, ClientError};
 
 use super::exit::{Exit, hinted};
 use super::paths;
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Stop the daemon
 ///
@@ -47,6 +51,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     client.post::<()>("/v1/stop", &Nothing {})?;
+    until_stopped(&client)?;
     eprintln!("Stopped.");
     Ok(Exit::Success)
+}
+
+/// Whoever removes the daemon's files next must not meet it.
+fn until_stopped(client: &Client) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while client.paths().daemon_json().exists() {
+        if Instant::now() >= deadline {
+            return Err(hinted("the daemon does not stop", "Look into daemon.log in the state directory."));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
