@@ -5,7 +5,7 @@
 #   tests/run.sh               everything
 #   tests/run.sh integration   one part: unit, integration, static-hook, real-client, install
 #
-# Needs cargo. Installs what is missing (curl, jq, tmux, Node.js) with apt-get where it may, and Claude Code with npm into
+# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js) with apt-get where it may, and Claude Code with npm into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -36,7 +36,8 @@ setup() {
         echo "hint: install Rust from your package manager or with rustup, then run this again" >&2
         return 1
     fi
-    install_command curl curl && install_command jq jq && install_command tmux tmux && install_command node nodejs npm && install_command npm npm
+    install_command curl curl && install_command jq jq && install_command tmux tmux && install_command python3 python3 &&
+        install_command node nodejs npm && install_command npm npm
 }
 
 musl_target="$(uname -m)-unknown-linux-musl"
