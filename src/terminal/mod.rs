@@ -2,7 +2,7 @@
 
 mod text;
 
-pub use text::{fit, one_line, sanitise, wrap};
+pub use text::{boundaries, fit, one_line, sanitise, wrap};
 
 use rustix::termios::tcgetwinsize;
 
