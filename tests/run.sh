@@ -4,7 +4,7 @@
 #   tests/run.sh               everything
 #   tests/run.sh integration   one part: unit, integration, static-hook, real-client
 #
-# Needs cargo. Installs what is missing (curl, jq, Node.js) with apt-get where it may, and Claude Code with npm into
+# Needs cargo. Installs what is missing (curl, jq, Node.js, tmux) with apt-get where it may, and Claude Code with npm into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -35,7 +35,8 @@ setup() {
         echo "hint: install Rust from your package manager or with rustup, then run this again" >&2
         return 1
     fi
-    install_command curl curl && install_command jq jq && install_command node nodejs npm && install_command npm npm
+    install_command curl curl && install_command jq jq && install_command node nodejs npm && install_command npm npm &&
+        install_command tmux tmux
 }
 
 musl_target="$(uname -m)-unknown-linux-musl"
