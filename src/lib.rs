@@ -4,6 +4,7 @@
 //! the edge to the core; each may use those below it, and nothing points back:
 //!
 //! - [`cli`]: the commands.
+//! - [`picker`]: choosing an answer in a terminal; the only module that draws on one.
 //! - [`client`], [`terminal`]: the daemon and the screen, as the commands see them.
 //! - [`daemon`]: puts the parts together and runs them until it is told to stop.
 //! - [`http`]: connections, the guard and the API; the only module that knows hyper and axum.
@@ -32,6 +33,7 @@ pub mod doctor;
 pub mod http;
 pub mod instance;
 pub mod logging;
+pub mod picker;
 pub mod registry;
 pub mod settings;
 pub mod store;

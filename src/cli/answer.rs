@@ -10,7 +10,7 @@ use crate::terminal::{one_line, style};
 
 use super::exit::{Exit, hinted};
 use super::settle::refuse_inside_agent;
-use super::{client, which};
+use super::{choose, client, which};
 
 /// Answer a question
 ///
@@ -44,13 +44,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let (ask, labels) = meant(&open, &args.words)?;
+    let is_bare = labels.is_empty() && args.answers.is_empty() && args.notes.is_empty() && !args.partial;
+    if is_bare {
+        return choose::run(&client, ask);
+    }
     let draft = draft(&ask.questions, labels, args)?;
     let settled: AskView = client.post(&format!("/v1/asks/{}/answer", ask.key), &draft)?;
     tell(&settled);
     Ok(Exit::Success)
 }
 
-fn tell(ask: &AskView) {
+pub(super) fn tell(ask: &AskView) {
     let (faint, good) = (style::FAINT, style::GOOD);
     let answers = ask.outcome.as_ref().and_then(|outcome| outcome.answers.as_ref());
     for (question, answer) in answers.into_iter().flatten() {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod choose;
 mod completions;
 mod daemon;
 mod demo;

@@ -52,7 +52,7 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn tell(what: &str, ask: &AskView) {
+pub(super) fn tell(what: &str, ask: &AskView) {
     let question = ask.questions.first().map_or("", |question| &question.question);
     eprintln!("{what}: {}", one_line(question));
 }

@@ -2,9 +2,9 @@
 
 mod text;
 
-pub use text::{fit, one_line, sanitise, wrap};
+pub use text::{boundaries, fit, one_line, sanitise, wrap};
 
-use std::io::IsTerminal;
+use rustix::termios::tcgetwinsize;
 
 /// The widest text that is pleasant to read.
 const COMFORTABLE: usize = 100;
@@ -13,8 +13,10 @@ const USUAL: usize = 80;
 
 /// How many columns to use: those of the terminal, within reason.
 pub fn width() -> usize {
-    let columns = std::io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
-    columns.map_or(USUAL, |(columns, _)| usize::from(columns)).clamp(20, COMFORTABLE)
+    // Some terminals do not know, and say 0.
+    let columns =
+        tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    columns.unwrap_or(USUAL).clamp(20, COMFORTABLE)
 }
 
 /// The few styles there are.

@@ -1,7 +1,8 @@
 //! Foreign text for a terminal. Questions are written by a model that has read who knows what: their text must not be able to
 //! move the cursor, change colours, set the clipboard, answer a query or turn the direction of a line.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use icu_segmenter::GraphemeClusterSegmenter;
+use unicode_width::UnicodeWidthStr;
 
 const TAB: &str = "    ";
 
@@ -43,25 +44,32 @@ pub fn fit(text: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line;
     }
-    let mut cut = String::new();
-    let mut used = 0;
-    for character in line.chars() {
-        let width = character.width().unwrap_or(0);
-        if used + width + 1 > columns {
-            break;
-        }
-        cut.push(character);
-        used += width;
-    }
-    cut.truncate(cut.trim_end().len());
-    cut.push('…');
-    cut
+    // The whole is measured, not its characters: one that says "as an emoji" has no width, and makes another wider.
+    let fitting = boundaries(&line).take_while(|end| line[..*end].width() < columns).last().unwrap_or(0);
+    format!("{}…", line[..fitting].trim_end())
+}
+
+/// Where what a person sees as one character begins and ends, from 0 to the end of the text.
+pub fn boundaries(text: &str) -> impl Iterator<Item = usize> {
+    let inner = GraphemeClusterSegmenter::new().segment_str(text).filter(|boundary| *boundary > 0);
+    std::iter::once(0).chain(inner)
 }
 
 /// The text in lines of so many columns; its own line breaks stay.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
-    sanitise(text).lines().flat_map(|line| textwrap::wrap(line, columns)).map(|line| line.into_owned()).collect()
+    sanitise(text).lines().flat_map(|line| wrap_line(line, columns, columns)).collect()
+}
+
+/// What wraps adds up the widths of characters. Where together they have more, the line is wrapped again in less room.
+fn wrap_line(line: &str, columns: usize, room: usize) -> Vec<String> {
+    let wrapped = textwrap::wrap(line, room).into_iter();
+    wrapped
+        .flat_map(|line| match line.width() {
+            width if width <= columns || room == 1 => vec![line.into_owned()],
+            width => wrap_line(&line, columns, (room * columns / width).clamp(1, room - 1)),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -91,22 +99,28 @@ mod tests {
         assert_eq!(fit("a  longer\ntext", 8), "a longe…");
         assert_eq!(fit("日本語の文", 7), "日本語…");
         assert_eq!(fit("word break", 6), "word…");
+        assert_eq!(fit("⚠️⚠️⚠️ three", 6), "⚠️⚠️…");
     }
 
     #[test]
     fn text_is_wrapped_to_its_columns() {
         assert_eq!(wrap("one two three\n\nfour", 8), ["one two", "three", "", "four"]);
+        assert_eq!(wrap("⚠️⚠️⚠️ three", 5), ["⚠️⚠️", "⚠️", "three"]);
         assert!(wrap(&"x".repeat(50), 20).iter().all(|line| line.width() <= 20));
     }
 
     proptest! {
         #[test]
-        fn whatever_comes_the_result_is_harmless_and_fits(text in any::<String>(), columns in 2usize..40) {
+        fn whatever_comes_the_result_is_harmless_and_fits(
+            text in prop_oneof![any::<String>(), "[a ⚠❤日\u{fe0f}\u{200d}👩💻\n]{0,60}"],
+            columns in 2usize..40,
+        ) {
             let harmless = |text: &str| text.chars().all(|c| c == '\n' || !is_dangerous(c));
             prop_assert!(harmless(&sanitise(&text)));
             let fitted = fit(&text, columns);
             prop_assert!(harmless(&fitted) && !fitted.contains('\n') && fitted.width() <= columns);
-            prop_assert!(wrap(&text, columns).iter().all(|line| harmless(line) && !line.contains('\n')));
+            let wrapped = wrap(&text, columns);
+            prop_assert!(wrapped.iter().all(|line| harmless(line) && !line.contains('\n') && line.width() <= columns));
         }
     }
 }

@@ -17,6 +17,7 @@ mod http;
 mod idle;
 mod install;
 mod life;
+mod picker;
 mod sign_in;
 mod store;
 mod world;

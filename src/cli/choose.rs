@@ -1,0 +1,77 @@
+//! The picker of `answerback answer`, and what becomes of what was picked.
+
+use std::io;
+use std::path::Path;
+
+use anstream::eprintln;
+use jiff::Timestamp;
+
+use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing, OutcomeKind};
+use crate::ask::Channel;
+use crate::client::Client;
+use crate::picker::{self, Picked, Title};
+
+use super::exit::{Exit, hinted};
+use super::{answer, settle, time};
+
+/// So much of a session's name tells it from others.
+const SESSION: usize = 8;
+
+/// Lets a person choose, and sends it.
+pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
+    let (watching, key) = (client.clone(), ask.key.clone());
+    // A daemon that cannot be reached right now has settled nothing.
+    let settled = move || watching.settled(&key).ok().map(|ask| how(&ask));
+    let path = |action: &str| format!("/v1/asks/{}/{action}", ask.key);
+    let picked = picker::pick(&title(ask), &ask.questions, settled).map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
+        _ => error.into(),
+    })?;
+    match picked {
+        Picked::Answer { answers, notes } => {
+            let request = AnswerRequest { answers, notes, partial: false };
+            answer::tell(&client.post(&path("answer"), &request)?);
+        }
+        Picked::Dismiss { reason } => {
+            settle::tell("Dismissed", &client.post(&path("dismiss"), &DismissRequest { reason })?);
+        }
+        Picked::Release => settle::tell("Released to the terminal", &client.post(&path("release"), &Nothing {})?),
+        Picked::Quit => {
+            eprintln!("Nothing was sent; the question stays open.");
+            return Ok(Exit::Interrupted);
+        }
+        Picked::Gone(how) => {
+            eprintln!("{how}");
+            return Ok(Exit::Closed);
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn title(ask: &AskView) -> Title {
+    let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
+    let session: String = ask.session.chars().take(SESSION).collect();
+    Title {
+        project: project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        session: format!("session {session}"),
+        age: format!("asked {} ago", time::age(ask.opened_at, Timestamp::now())),
+    }
+}
+
+/// What happened while the picker was open.
+fn how(ask: &AskView) -> String {
+    let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
+    let place = match by {
+        Some(Channel::Page) => "on the page",
+        Some(Channel::Socket) => "by another command",
+        Some(Channel::Token) => "by another program",
+        None => "elsewhere",
+    };
+    match ask.outcome.as_ref().map(|outcome| outcome.kind) {
+        Some(OutcomeKind::Answered) => format!("This was answered {place} meanwhile."),
+        Some(OutcomeKind::Dismissed) => format!("This was dismissed {place} meanwhile."),
+        Some(OutcomeKind::Released) => format!("This was released to the terminal {place} meanwhile."),
+        Some(OutcomeKind::Expired) => "It is too late: the deadline has passed.".to_owned(),
+        Some(OutcomeKind::Withdrawn) | None => "Nobody waits for this any more: it was withdrawn.".to_owned(),
+    }
+}

@@ -1,0 +1,154 @@
+//! What has been filled in for one question.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::ask::{MAX_TEXT, Question};
+
+/// The choices, the own words and the note for one question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Options, by their place. For a single choice at most one, and none beside own words.
+    chosen: BTreeSet<usize>,
+    /// Own words; they may be there without being the answer.
+    other: String,
+    has_other: bool,
+    /// Goes along with the answer.
+    pub(super) note: String,
+}
+
+/// Why an entry cannot be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Missing,
+    TooLong,
+}
+
+impl Entry {
+    pub(super) fn has(&self, option: usize) -> bool {
+        self.chosen.contains(&option)
+    }
+
+    pub(super) fn has_other(&self) -> bool {
+        self.has_other
+    }
+
+    pub(super) fn other(&self) -> &str {
+        &self.other
+    }
+
+    /// Chooses an option; of a multi-select, also no longer.
+    pub(super) fn choose(&mut self, question: &Question, option: usize) {
+        if !question.multi_select {
+            self.chosen = BTreeSet::from([option]);
+            self.has_other = false;
+        } else if !self.chosen.remove(&option) {
+            self.chosen.insert(option);
+        }
+    }
+
+    /// Keeps own words. They are a choice of a multi-select as soon as there are any; of a single choice only if they were.
+    pub(super) fn keep_other(&mut self, question: &Question, text: &str) {
+        text.trim().clone_into(&mut self.other);
+        self.has_other = !self.other.is_empty() && (question.multi_select || self.has_other);
+    }
+
+    /// Makes own words the answer, or a part of it.
+    pub(super) fn choose_other(&mut self, question: &Question) {
+        self.has_other = !self.other.is_empty();
+        if self.has_other && !question.multi_select {
+            self.chosen.clear();
+        }
+    }
+
+    /// Own words of a multi-select stay where they are, and are an answer or not.
+    pub(super) fn toggle_other(&mut self) {
+        self.has_other = !self.has_other && !self.other.is_empty();
+    }
+
+    /// The labels and words that are the answer, in the order of the options.
+    pub(super) fn texts<'a>(&'a self, question: &'a Question) -> Vec<&'a str> {
+        let labels = self.chosen.iter().filter_map(|option| question.options.get(*option));
+        labels.map(|option| option.label.as_str()).chain(self.has_other.then_some(self.other.as_str())).collect()
+    }
+
+    /// What the API takes: labels in an array where more than one may be chosen.
+    pub(super) fn value(&self, question: &Question) -> Value {
+        let texts = self.texts(question);
+        if question.multi_select { texts.into() } else { texts.concat().into() }
+    }
+
+    pub(super) fn fault(&self, question: &Question) -> Option<Fault> {
+        let texts = self.texts(question);
+        if texts.is_empty() {
+            return Some(Fault::Missing);
+        }
+        (texts.join(", ").len() > MAX_TEXT).then_some(Fault::TooLong)
+    }
+
+    /// Whether nothing would be lost with it.
+    pub(super) fn is_untouched(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn question(multi_select: bool) -> Question {
+        serde_json::from_value(json!({
+            "question": "Q?", "multiSelect": multi_select, "options": [{"label": "A"}, {"label": "B"}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn one_thing_is_chosen_of_a_single_choice() {
+        let (question, mut entry) = (question(false), Entry::default());
+        assert_eq!(entry.fault(&question), Some(Fault::Missing));
+        entry.choose(&question, 1);
+        entry.choose(&question, 0);
+        entry.choose(&question, 0);
+        assert_eq!(entry.value(&question), json!("A"));
+        entry.keep_other(&question, " mine\n");
+        assert_eq!(entry.value(&question), json!("A"));
+        entry.choose_other(&question);
+        assert_eq!(entry.value(&question), json!("mine"));
+        entry.keep_other(&question, "ours");
+        assert_eq!(entry.value(&question), json!("ours"));
+        entry.keep_other(&question, " ");
+        assert_eq!(entry.fault(&question), Some(Fault::Missing));
+    }
+
+    #[test]
+    fn any_number_is_chosen_of_a_multi_select() {
+        let (question, mut entry) = (question(true), Entry::default());
+        entry.keep_other(&question, "mine");
+        entry.choose(&question, 1);
+        entry.choose(&question, 0);
+        assert_eq!(entry.value(&question), json!(["A", "B", "mine"]));
+        entry.choose(&question, 1);
+        entry.toggle_other();
+        assert_eq!(entry.value(&question), json!(["A"]));
+        entry.toggle_other();
+        assert_eq!(entry.value(&question), json!(["A", "mine"]));
+        entry.choose(&question, 0);
+        entry.keep_other(&question, "");
+        entry.toggle_other();
+        assert_eq!(entry.fault(&question), Some(Fault::Missing));
+        assert!(entry.is_untouched());
+    }
+
+    #[test]
+    fn an_answer_that_would_be_refused_is_known() {
+        let (question, mut entry) = (question(true), Entry::default());
+        entry.keep_other(&question, &"x".repeat(MAX_TEXT));
+        assert_eq!(entry.fault(&question), None);
+        entry.choose(&question, 0);
+        assert_eq!(entry.fault(&question), Some(Fault::TooLong));
+    }
+}

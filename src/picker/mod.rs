@@ -1,0 +1,91 @@
+//! Choosing an answer in a terminal, as in Claude Code's own dialog.
+//!
+//! The state knows what every key means and nothing of terminals, the view turns a state and a size into lines, the screen
+//! is the only one that touches the terminal. So nearly everything can be tested without one.
+
+mod editor;
+mod entry;
+mod keys;
+mod state;
+mod terminal;
+mod view;
+mod watch;
+
+use std::io;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::ask::Question;
+use state::{State, Step};
+use terminal::{Event, Screen};
+
+/// What the head line says of the asker.
+#[derive(Debug, Clone, Default)]
+pub struct Title {
+    /// Where it works.
+    pub project: String,
+    /// Which session of it.
+    pub session: String,
+    /// How long it has been waiting.
+    pub age: String,
+}
+
+/// How a picker was left.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Picked {
+    /// With an answer to every question.
+    Answer {
+        /// Question text to a label or own words; for a multi-select, to an array of them.
+        answers: IndexMap<String, Value>,
+        /// Question text to a note; only those that were written.
+        notes: IndexMap<String, String>,
+    },
+    /// The person will not answer.
+    Dismiss {
+        /// Why, if they said.
+        reason: Option<String>,
+    },
+    /// The person wants to answer where it was asked.
+    Release,
+    /// Nothing is to happen.
+    Quit,
+    /// It was settled elsewhere meanwhile; how, in the words of `settled`.
+    Gone(String),
+}
+
+/// Lets a person answer the questions of one ask. Needs a terminal on stdin and stdout ([`io::ErrorKind::Unsupported`]
+/// without), and leaves it as it found it, also on a panic or a signal, which then does what it does otherwise.
+///
+/// `settled` is asked again and again whether there is nothing left to answer, and says what happened. It runs on a thread
+/// of its own, so it may take its time: best is a call that returns when something has happened. When the picker is left
+/// first, that thread is left to itself and its word is not heard.
+pub fn pick(
+    title: &Title,
+    questions: &[Question],
+    settled: impl FnMut() -> Option<String> + Send + 'static,
+) -> io::Result<Picked> {
+    let mut screen = Screen::open()?;
+    let watch = watch::start(settled, screen.waker()?)?;
+    let mut state = State::new(title, questions);
+    loop {
+        let size = screen.size()?;
+        let frame = view::render(&state, size);
+        state.shown(frame.extent);
+        screen.draw(&frame, size)?;
+        match screen.wait()? {
+            Event::Keys(keys) => {
+                for key in keys {
+                    if let Step::Done(picked) = state.handle(&key) {
+                        return Ok(picked);
+                    }
+                }
+            }
+            Event::Woken => {
+                if let Some(message) = watch.message() {
+                    return Ok(Picked::Gone(message));
+                }
+            }
+        }
+    }
+}
