@@ -39,8 +39,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let waiting: Vec<AskView> = waiting.collect();
     if !waiting.is_empty() && !args.release {
         return Err(hinted(
-            format!("{} questions wait, and their hooks would start the daemon again", waiting.len()),
-            "Answer them first, or hand them back to their terminals with --release.",
+            match waiting.len() {
+                1 => "a question waits, and its hook would start the daemon again".to_owned(),
+                count => format!("{count} questions wait, and their hooks would start the daemon again"),
+            },
+            "Answer first, or hand what waits back to its terminal with --release.",
         ));
     }
     for ask in &waiting {

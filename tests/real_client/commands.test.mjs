@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { CLAUDE } from "./lib/clients.mjs";
+import { oneShot } from "./lib/drivers/one_shot.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { ask, DATABASE, LICENCE } from "./lib/questions.mjs";
+import { Terminal } from "./lib/terminal.mjs";
 import { within } from "./lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
@@ -21,6 +23,18 @@ scenario("answerback run: a one-shot run asks, answerback answer answers", async
   expectIncludes(shown.result(call).text, "for now");
   assert.deepEqual(await within("the run ending", run.exited), { code: 0, signal: null });
   assert.equal(run.stdout.trim(), "done");
+});
+
+scenario("answerback answer: chosen with the keys of the picker", async (world) => {
+  const call = ask(DATABASE);
+  const run = oneShot(world, call);
+  await world.daemon.opened(call);
+  const terminal = await Terminal.open(world, "answerback answer");
+  await terminal.shows("SQLite");
+  await terminal.press("Down", "Enter");
+  const shown = await world.shown(call);
+  await run.finish();
+  expectAnswered(shown, call, { [DATABASE.question]: "SQLite" });
 });
 
 scenario("a plain one-shot run has no tool to ask with, and doctor says so", async (world) => {
