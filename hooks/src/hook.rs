@@ -73,8 +73,10 @@ fn run() -> Result<Vec<u8>, Failure> {
     if body.is_empty() {
         return Ok(Vec::new());
     }
-    let environment: Vec<(&str, String)> =
+    let mut environment: Vec<(&str, String)> =
         HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
+    // The one argument there may be is the daemon's to understand, like everything else.
+    environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
     deliver(&paths, |resumed| {
         let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));

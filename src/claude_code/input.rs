@@ -12,6 +12,37 @@ use super::tool_input::{self, InputError};
 /// The tools that ask a person.
 const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
 
+/// What the bridge does with a question: written into the settings with the hook, so each project can have its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Whatever is best; today, hold.
+    #[default]
+    Auto,
+    /// The question waits here, and the terminal shows that it does.
+    Hold,
+    /// The bridge stands aside.
+    Native,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Hold, Self::Native];
+
+    /// Its name, in settings and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Hold => "hold",
+            Self::Native => "native",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
 /// What the hook program tells about the client, beside the client's own JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
@@ -27,9 +58,16 @@ pub struct Client {
     /// Its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_pid: Option<String>,
+    /// The mode the hook was installed with. One from the future is taken for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 impl Client {
+    fn mode(&self) -> Mode {
+        self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default()
+    }
+
     /// Whether it is a run of `claude -p` with nobody at a terminal: the only kind that can stop and be resumed.
     fn can_be_resumed(&self) -> bool {
         self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
@@ -104,7 +142,8 @@ impl Detail {
 pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Result<HookEvent, ReadError> {
     // The whole of it, so that what is nested too deeply is refused wherever it is.
     let input = HookInput::deserialize(serde_json::from_slice::<Value>(body)?)?;
-    if input.hook_event_name != "PreToolUse" || !ASKING_TOOLS.contains(&input.tool_name.as_str()) {
+    let asks = input.hook_event_name == "PreToolUse" && ASKING_TOOLS.contains(&input.tool_name.as_str());
+    if !asks || client.mode() == Mode::Native {
         return Ok(HookEvent::Other);
     }
     let (key, questions) = match usable(&input) {
@@ -201,6 +240,17 @@ mod tests {
             let mut call = call();
             call[field] = json!(value);
             assert!(matches!(read_json(&call), Ok(HookEvent::Other)), "{value}");
+        }
+    }
+
+    #[test]
+    fn in_native_mode_the_bridge_stands_aside() {
+        for (mode, asks) in
+            [(None, true), (Some("auto"), true), (Some("hold"), true), (Some("?"), true), (Some("native"), false)]
+        {
+            let client = Client { mode: mode.map(Into::into), ..Client::default() };
+            let event = read(call().to_string().as_bytes(), client, Policy::default(), Timestamp::UNIX_EPOCH);
+            assert_eq!(matches!(event, Ok(HookEvent::Ask(_))), asks, "{mode:?}");
         }
     }
 

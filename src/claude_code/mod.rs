@@ -12,6 +12,6 @@ mod input;
 mod reply;
 mod tool_input;
 
-pub use input::{Client, HookEvent, Policy, ReadError, Unusable, read};
+pub use input::{Client, HookEvent, Mode, Policy, ReadError, Unusable, read};
 pub use reply::{deferred, settled};
 pub use tool_input::InputError;

@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
 use super::exit::{Exit, hinted};
 use super::paths;
 use super::programs::hook_program;
 use super::settings::{Options, print, print_diff, report};
+use crate::claude_code::Mode;
 use crate::settings::entry::{self, Invocation, is_plain};
 use crate::settings::scope::Scope;
-use crate::settings::{Outcome, Settings, plugin};
+use crate::settings::{Outcome, Settings, claude_version, plugin};
 
 /// Put the hook into Claude Code's settings
 ///
@@ -25,18 +27,29 @@ use crate::settings::{Outcome, Settings, plugin};
     answerback install --project ~/shop     # for another one\n  \
     answerback install --local              # for you alone in this project\n  \
     answerback install --user               # for you in all projects\n  \
+    answerback install --mode native        # switch it off in this project\n  \
     answerback install --user --dry-run     # show what would change")]
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
+    /// What becomes of questions: `hold` they wait in Answerback, `native` the terminal asks as ever, `auto` the best there is (today, hold)
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = mode())]
+    mode: Mode,
+}
+
+fn mode() -> impl TypedValueParser<Value = Mode> {
+    let names = Mode::ALL.map(Mode::name);
+    PossibleValuesParser::new(names).map(|name| Mode::from_name(&name).unwrap_or_default())
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Options { dry_run, json, .. } = args.options;
     let place = args.options.place()?;
     let hook = hook_text()?;
-    let version = if is_plain(&hook) { None } else { crate::settings::claude_version::installed() };
-    let invocation = Invocation::of(&hook, version);
+    // Only where the form depends on it.
+    let any_version = is_plain(&hook) && args.mode == Mode::Auto;
+    let version = if any_version { None } else { claude_version::installed() };
+    let invocation = Invocation::of(&hook, args.mode, version);
 
     let paths = paths()?;
     let settings = Settings::at(&place.file, &paths)?;
@@ -47,7 +60,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
 
-    let entries = entry::entries(&invocation);
+    let entries = entry::entries(&invocation, args.mode);
     let change = if dry_run { settings.preview_install(&entries)? } else { settings.install(&entries)? };
     if json {
         let mut report = report(&change, settings.path(), dry_run);

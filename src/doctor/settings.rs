@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::claude_code::Mode;
 use crate::settings::entry;
 use crate::settings::look::{Handler, Look};
 use crate::settings::plugin;
@@ -165,6 +166,14 @@ fn check_own(file: &SettingsFile, handler: &Handler, hook: &Path) -> Vec<Finding
         ));
     } else {
         findings.push(Finding::ok(CHECK, format!("the hook is installed in {name}")));
+    }
+    let native = Mode::Native.name();
+    if handler.args.iter().any(|arg| arg == native) || handler.command.ends_with(&format!(" {native}")) {
+        findings.push(Finding::note(
+            CHECK,
+            format!("the hook in {name} stands aside: its mode is native"),
+            "Run `answerback install` again, unless that is on purpose.",
+        ));
     }
     if handler.timeout.unwrap_or(SHORT_TIMEOUT) <= SHORT_TIMEOUT {
         findings.push(Finding::warning(

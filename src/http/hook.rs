@@ -75,5 +75,6 @@ fn client(headers: &HeaderMap) -> Client {
         entrypoint: get("x-answerback-entrypoint"),
         agent: get("x-answerback-agent"),
         agent_pid: get("x-answerback-agent-pid"),
+        mode: get("x-answerback-mode"),
     }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::claude_code::Mode;
 
 /// The one place where events, matchers, timeouts and texts are written down; Claude Code reads it too, in the plugin.
 const HOOKS: &str = include_str!("../../hooks/hooks.json");
@@ -47,8 +49,10 @@ pub enum Invocation {
 
 impl Invocation {
     /// The way that works in this version; where it is not known, one that works in all.
-    pub fn of(path: &str, version: Option<Version>) -> Self {
-        if is_plain(path) || version.is_some_and(|version| version >= EXEC_FORM) {
+    pub fn of(path: &str, mode: Mode, version: Option<Version>) -> Self {
+        let needs_no_shell = version.is_some_and(|version| version >= EXEC_FORM);
+        // Versions without the exec form ignore arguments, and with them the mode.
+        if needs_no_shell || (is_plain(path) && mode == Mode::Auto) {
             Self::Exec(path.to_owned())
         } else {
             Self::Shell(format!("'{}'", path.replace('\'', r"'\''")))
@@ -86,9 +90,22 @@ struct Group {
 }
 
 /// All that should be there, with the program called like this. It has to be called [`PROGRAM`], or the entries would not
-/// be known again.
-pub fn entries(invocation: &Invocation) -> Vec<Entry> {
-    from_file(HOOKS, invocation).unwrap_or_else(|error| unreachable!("hooks.json is part of this program: {error}"))
+/// All that should be there, with the program called like this and in this mode. It has to be called [`PROGRAM`], or the
+/// entries would not be known again.
+pub fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {
+    let entries = from_file(HOOKS, invocation);
+    let mut entries = entries.unwrap_or_else(|error| unreachable!("hooks.json is part of this program: {error}"));
+    if mode != Mode::Auto {
+        for Entry { handler, .. } in &mut entries {
+            match invocation {
+                Invocation::Exec(_) => handler.insert("args".into(), json!([mode.name()])),
+                Invocation::Shell(command) => {
+                    handler.insert("command".into(), format!("{command} {}", mode.name()).into())
+                }
+            };
+        }
+    }
+    entries
 }
 
 fn from_file(text: &str, invocation: &Invocation) -> serde_json::Result<Vec<Entry>> {
@@ -187,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_hooks_file_has_what_install_needs() {
-        let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()));
+        let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
         assert!(entries.iter().any(|entry| entry.event == "PreToolUse"));
         let mut places = HashSet::new();
         for entry in &entries {
@@ -256,21 +273,41 @@ mod tests {
     fn the_form_fits_the_path_and_the_version() {
         let exec = |path: &str| Invocation::Exec(path.to_owned());
         for version in [None, Some(Version(2, 0, 76)), Some(EXEC_FORM)] {
-            assert_eq!(Invocation::of("/opt/a-b_c.d/answerback-hook", version), exec("/opt/a-b_c.d/answerback-hook"));
+            assert_eq!(
+                Invocation::of("/opt/a-b_c.d/answerback-hook", Mode::Auto, version),
+                exec("/opt/a-b_c.d/answerback-hook")
+            );
         }
         let path = "/opt/it's here/answerback-hook";
         let shell = Invocation::Shell(r"'/opt/it'\''s here/answerback-hook'".into());
-        assert_eq!(Invocation::of(path, Some(Version(2, 1, 185))), shell);
-        assert_eq!(Invocation::of(path, Some(Version(2, 1, 186))), exec(path));
-        assert_eq!(Invocation::of(path, Some(Version(10, 0, 0))), exec(path));
-        assert_eq!(Invocation::of(path, None), shell);
+        assert_eq!(Invocation::of(path, Mode::Auto, Some(Version(2, 1, 185))), shell);
+        assert_eq!(Invocation::of(path, Mode::Auto, Some(Version(2, 1, 186))), exec(path));
+        assert_eq!(Invocation::of(path, Mode::Auto, Some(Version(10, 0, 0))), exec(path));
+        assert_eq!(Invocation::of(path, Mode::Auto, None), shell);
         for special in ["/a b", "/a'b", "/a\"b", "/a$b", "/a\\b", "/a*b", "/a;b", "/a&b", "/a~b", "/aéb", "/a\nb"] {
             assert!(!is_plain(special), "{special}");
         }
-        for entry in entries(&shell) {
+        for entry in entries(&shell, Mode::Auto) {
             assert!(!entry.handler.contains_key("args") && is_own(&entry.handler.into()));
         }
         assert!(is_own(&json!({"command": path, "args": []})));
+    }
+
+    #[test]
+    fn a_mode_is_an_argument_in_every_form() {
+        let path = "/opt/answerback-hook";
+        for (version, command, args) in [
+            (Some(Version(2, 1, 90)), "'/opt/answerback-hook' native", None),
+            (None, "'/opt/answerback-hook' native", None),
+            (Some(EXEC_FORM), path, Some(json!(["native"]))),
+        ] {
+            let invocation = Invocation::of(path, Mode::Native, version);
+            for entry in entries(&invocation, Mode::Native) {
+                assert_eq!(entry.handler["command"], command);
+                assert_eq!(entry.handler.get("args"), args.as_ref());
+                assert!(is_own(&entry.handler.into()));
+            }
+        }
     }
 
     #[test]

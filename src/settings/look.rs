@@ -22,6 +22,8 @@ pub struct Handler {
     pub is_own: bool,
     /// What it runs.
     pub command: String,
+    /// With which arguments, where it is run without a shell.
+    pub args: Vec<String>,
     /// After how many seconds Claude Code ends it.
     pub timeout: Option<f64>,
 }
@@ -63,6 +65,7 @@ impl Look {
                         matcher: matcher.clone(),
                         is_own: entry::is_own(handler),
                         command: handler.get("command").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                        args: texts(handler.get("args")),
                         timeout: handler.get("timeout").and_then(Value::as_f64),
                     });
                 }
@@ -70,4 +73,9 @@ impl Look {
         }
         handlers
     }
+}
+
+fn texts(array: Option<&Value>) -> Vec<String> {
+    let texts = array.and_then(Value::as_array).into_iter().flatten();
+    texts.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }

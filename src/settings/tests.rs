@@ -3,6 +3,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::entry::{Invocation, entries};
 use super::*;
+use crate::claude_code::Mode;
 
 /// A scratch project and a scratch instance.
 struct Scratch {
@@ -45,7 +46,7 @@ impl Scratch {
     }
 
     fn install_hook(&self, hook: &str) -> Change {
-        self.settings().install(&entries(&Invocation::Exec(hook.into()))).unwrap()
+        self.settings().install(&entries(&Invocation::Exec(hook.into()), Mode::Auto)).unwrap()
     }
 
     fn uninstall(&self) -> Change {
@@ -260,7 +261,7 @@ fn the_backup_is_what_was_there_and_its_owners_alone() {
 fn a_refused_file_is_not_touched_and_nothing_is_left_beside_it() {
     let text = "{\n  // mine\n}\n";
     let scratch = Scratch::with(text);
-    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()));
+    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
     for error in [scratch.settings().install(&entries).unwrap_err(), scratch.settings().uninstall().unwrap_err()] {
         let error = error.to_string();
         assert!(error.contains("settings.json") && error.contains("line 2, column 3: a comment"), "{error}");
@@ -280,7 +281,7 @@ fn what_is_no_file_is_refused() {
 #[test]
 fn a_preview_changes_nothing() {
     let scratch = Scratch::with(PLAIN);
-    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()));
+    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
     let preview = scratch.settings().preview_install(&entries).unwrap();
     assert_eq!((scratch.text().as_str(), scratch.paths.state_dir().exists()), (PLAIN, false));
     scratch.uninstall();

@@ -212,6 +212,34 @@ fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
 }
 
 #[test]
+fn a_project_can_have_a_mode_of_its_own() {
+    let mut project = Project::new();
+    let path = format!("{}:/usr/bin:/bin", project.bin.display());
+    let install = |project: &Project, mode: &str| {
+        let mut command = project.world.command(ANSWERBACK);
+        command.args(["install", "--mode", mode, "--project"]).arg(&project.dir).env("PATH", &path);
+        command.output().unwrap()
+    };
+    assert!(install(&project, "native").status.success());
+    let settings: Value = serde_json::from_slice(&fs::read(project.settings()).unwrap()).unwrap();
+    assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1, "updated, not doubled");
+    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"], json!(["native"]));
+    expect(&project.doctor().1, "settings", "note", "stands aside");
+    let before = fs::read(project.settings()).unwrap();
+    assert!(install(&project, "native").status.success());
+    assert_eq!(fs::read(project.settings()).unwrap(), before);
+    assert_eq!(install(&project, "sideways").status.code(), Some(2));
+
+    let mut native = project.world.command(HOOK);
+    native.arg("native");
+    let call = crate::world::call("s", "t", &[question("Which?")]).to_string();
+    let hook = project.world.hook_with(native, call.as_bytes());
+    hook.no_decision();
+    assert!(install(&project, "auto").status.success());
+    assert_eq!(project.doctor().0, 0);
+}
+
+#[test]
 fn uninstall_everywhere_finds_every_place() {
     let project = Project::new();
     let run = |args: &[&str]| project.world.command(ANSWERBACK).args(args).current_dir(&project.dir).output().unwrap();

@@ -6,16 +6,17 @@ use serde_json::{Map, json};
 
 use super::super::entry::{Invocation, entries};
 use super::*;
+use crate::claude_code::Mode;
 
 const HOOK: &str = "/opt/answerback/answerback-hook";
 
 fn wanted() -> Vec<Entry> {
-    entries(&Invocation::Exec(HOOK.into()))
+    entries(&Invocation::Exec(HOOK.into()), Mode::Auto)
 }
 
 /// More than one event and more than one group of an event, with and without a matcher.
 fn many(hook: &Invocation) -> Vec<Entry> {
-    let handler = entries(hook)[0].handler.clone();
+    let handler = entries(hook, Mode::Auto)[0].handler.clone();
     let entry = |event: &str, matcher: Option<&str>| Entry {
         event: event.into(),
         matcher: matcher.map(str::to_owned),
@@ -180,7 +181,8 @@ fn an_older_entry_is_corrected_where_it_is() {
 
 #[test]
 fn a_moved_program_changes_one_line() {
-    let before = install("{\n  \"a\": 1\n}\n", &entries(&Invocation::Exec("/old/answerback-hook".into()))).unwrap();
+    let before =
+        install("{\n  \"a\": 1\n}\n", &entries(&Invocation::Exec("/old/answerback-hook".into()), Mode::Auto)).unwrap();
     let after = install(&before, &wanted()).unwrap();
     assert_eq!(after, before.replace("/old/answerback-hook", HOOK));
 }
@@ -193,7 +195,9 @@ fn every_way_of_writing_it_becomes_every_other() {
         Invocation::Exec(special.into()),
         Invocation::Shell(r"'/o l'\''d/answerback-hook'".into()),
     ];
-    for (from, to) in ways.iter().flat_map(|from| ways.iter().map(move |to| (entries(from), entries(to)))) {
+    for (from, to) in
+        ways.iter().flat_map(|from| ways.iter().map(move |to| (entries(from, Mode::Auto), entries(to, Mode::Auto))))
+    {
         let before = install("{\n  \"a\": 1\n}\n", &from).unwrap();
         assert_installed(&before, &install(&before, &to).unwrap(), &to);
         assert_eq!(uninstall(&before).unwrap(), "{\n  \"a\": 1\n}\n");
@@ -396,7 +400,7 @@ proptest! {
         ],
     ) {
         let text = write(&value, newline, unit, 0, &mut choices.into_iter().cycle()) + end;
-        let entries = if several { many(&hook) } else { entries(&hook) };
+        let entries = if several { many(&hook) } else { entries(&hook, Mode::Auto) };
         let new = install(&text, &entries).unwrap();
         assert_installed(&text, &new, &entries);
 
