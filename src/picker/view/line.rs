@@ -85,17 +85,21 @@ impl Excerpt {
     /// The first lines of a text; an ellipsis tells that there is more.
     pub(super) fn of(text: &str, columns: usize, most: usize) -> Self {
         let most = most.max(1);
-        // More than can be shown need not be wrapped either.
-        let enough = columns.saturating_mul(most.saturating_add(1));
-        let end = text.char_indices().nth(enough).map_or(text.len(), |(at, _)| at);
-        let mut lines = wrap(text[..end].trim(), columns);
-        let is_cut = end < text.len() || lines.len() > most;
+        let start = beginning(text, columns, most);
+        let mut lines = wrap(start.trim(), columns);
+        let is_cut = start.len() < text.len() || lines.len() > most;
         lines.truncate(most);
         if is_cut && let Some(last) = lines.last_mut() {
             *last = with_ellipsis(last, columns);
         }
         Self { lines, is_cut }
     }
+}
+
+/// What is more than enough for so many lines: the rest of a long text need not be looked at for every frame.
+pub(super) fn beginning(text: &str, columns: usize, lines: usize) -> &str {
+    let enough = columns.saturating_mul(lines.saturating_add(1));
+    text.char_indices().nth(enough).map_or(text, |(at, _)| &text[..at])
 }
 
 fn with_ellipsis(line: &str, columns: usize) -> String {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{Excerpt, Line};
+use super::line::{Excerpt, Line, beginning};
 use crate::picker::editor::Editor;
 use crate::terminal::{one_line, style};
 
@@ -92,8 +92,9 @@ impl Listing {
         let indent = first.end();
         let columns = (room.margin + room.width).saturating_sub(indent).max(1);
         let sign = if item.is_chosen { " ✓" } else { "" };
-        let label = Excerpt::of(&one_line(&item.label), columns.saturating_sub(sign.width()).max(1), room.most);
-        self.is_cut |= label.is_cut;
+        let start = beginning(&item.label, columns, room.most);
+        let label = Excerpt::of(&one_line(start), columns.saturating_sub(sign.width()).max(1), room.most);
+        self.is_cut |= label.is_cut || start.len() < item.label.len();
         // There is a row even if nothing of its label can be seen.
         let last = label.lines.len().max(1) - 1;
         let mut texts = label.lines.into_iter();
@@ -125,6 +126,9 @@ impl Listing {
     /// So many lines with the focus among them, and the text cursor in them.
     pub(super) fn window(&self, height: usize) -> (Vec<Line>, Option<(usize, usize)>) {
         let total = self.lines.len();
+        if height == 0 {
+            return (Vec::new(), None);
+        }
         if total <= height {
             return (self.lines.clone(), self.cursor);
         }
