@@ -1,7 +1,7 @@
 //! The HTTP side: connections, the guard, the API. The only module that knows hyper and axum.
 //!
 //! Every request passes the guard, then the scope of its route, then its handler. A route is added to the group of its
-//! scope in [`router`]: there is no other way in.
+//! scope in `router`: there is no other way in.
 
 mod asks;
 mod connections;

@@ -32,13 +32,18 @@ impl World {
     }
 
     /// Keeps the owner busy until the sender is dropped, so that what is sent meanwhile shares a batch.
-    fn hold(&self) -> mpsc::Sender<()> {
+    async fn hold(&self) -> mpsc::Sender<()> {
         let (go, wait) = mpsc::channel::<()>();
+        let (started, busy) = tokio::sync::oneshot::channel();
         let owner = self.store.owner.clone();
         tokio::spawn(async move {
-            let busy = move |_: &mut Context<'_>| Ok(wait.recv().is_ok());
-            owner.call(false, busy).await
+            let work = move |_: &mut Context<'_>| {
+                let _ = started.send(());
+                Ok(wait.recv().is_ok())
+            };
+            owner.call(false, work).await
         });
+        busy.await.unwrap();
         go
     }
 }
@@ -113,7 +118,7 @@ async fn a_full_disk_is_told_and_nothing_is_published() {
 #[tokio::test]
 async fn one_job_that_fails_leaves_the_others_of_its_batch_alone() {
     let world = World::new();
-    let go = world.hold();
+    let go = world.hold().await;
     let owner = world.store.owner.clone();
     let failing = owner.call(true, |context| {
         let id = rows::insert(context.connection, &new_ask("s__bad", 1), Timestamp::now())?;
@@ -131,7 +136,7 @@ async fn one_job_that_fails_leaves_the_others_of_its_batch_alone() {
 #[tokio::test]
 async fn a_batch_that_cannot_be_committed_is_told_to_all_of_it() {
     let world = World::new();
-    let go = world.hold();
+    let go = world.hold().await;
     let owner = world.store.owner.clone();
     // The transaction is gone when it is to be committed, as after an error of the disk.
     let breaking = owner.call(true, |context| {
