@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ask::{Ask, Origin, Outcome, Question, QuestionFault, Source};
+use crate::ask::{Answer, Ask, Origin, Outcome, Question, QuestionFault, Receipt, Source};
 use crate::store::Change;
 
 /// One call that wants a person.
@@ -26,6 +26,8 @@ pub struct AskView {
     /// What is asked.
     pub questions: Vec<Question>,
     pub state: State,
+    /// The agent's own dialog is open at the same time, and the first answer wins.
+    pub racing: bool,
     /// Nobody waits right now; the answer is kept for the resumed run.
     pub deferred: bool,
     #[schema(value_type = String, format = DateTime)]
@@ -37,6 +39,8 @@ pub struct AskView {
     pub settled_at: Option<Timestamp>,
     /// How it ended; null while it is open.
     pub outcome: Option<OutcomeView>,
+    /// What the agent was seen to have received; null until it is seen.
+    pub receipt: Option<Receipt>,
 }
 
 /// Whether an ask wants an answer.
@@ -74,6 +78,7 @@ pub struct OutcomeView {
 #[allow(missing_docs, reason = "see ask::Outcome")]
 pub enum OutcomeKind {
     Answered,
+    AnsweredInTerminal,
     Dismissed,
     Released,
     Expired,
@@ -91,7 +96,9 @@ impl From<&Ask> for AskView {
             project: ask.project.clone(),
             questions: ask.questions.iter().cloned().collect(),
             state: if ask.is_open() { State::Open } else { State::Settled },
+            racing: ask.racing,
             deferred: ask.deferred,
+            receipt: ask.receipt.clone(),
             opened_at: ask.opened_at,
             expires_at: ask.expires_at,
             settled_at: ask.settlement.as_ref().map(|settlement| settlement.at),
@@ -107,16 +114,20 @@ impl OutcomeView {
     fn new(outcome: &Outcome, by: Option<Source>) -> Self {
         let plain = |kind| Self { kind, answers: None, notes: None, reason: None, by };
         match outcome {
-            Outcome::Answered(answer) => Self {
-                answers: Some(answer.answers.clone()),
-                notes: (!answer.notes.is_empty()).then(|| answer.notes.clone()),
-                ..plain(OutcomeKind::Answered)
-            },
+            Outcome::Answered(answer) => plain(OutcomeKind::Answered).with(answer),
+            Outcome::AnsweredInTerminal(answer) => plain(OutcomeKind::AnsweredInTerminal).with(answer),
             Outcome::Dismissed { reason } => Self { reason: reason.clone(), ..plain(OutcomeKind::Dismissed) },
             Outcome::Released => plain(OutcomeKind::Released),
             Outcome::Expired => plain(OutcomeKind::Expired),
             Outcome::Withdrawn => plain(OutcomeKind::Withdrawn),
         }
+    }
+}
+
+impl OutcomeView {
+    fn with(self, answer: &Answer) -> Self {
+        let notes = (!answer.notes.is_empty()).then(|| answer.notes.clone());
+        Self { answers: Some(answer.answers.clone()), notes, ..self }
     }
 }
 
@@ -133,7 +144,7 @@ pub struct AskList {
 /// One event of the stream.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EventView {
-    /// `ask.opened`, `ask.settled`, `ask.deferred` or `ask.resumed`.
+    /// `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed` or `ask.receipt`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Its place in the order of all changes.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, AnswerError, QuestionFault};
 pub use key::{AskKey, KeyError};
-pub use outcome::{Channel, Outcome, Settlement, Source, Verdict};
+pub use outcome::{Channel, Outcome, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 
 /// The longest text of a person or of a question, in bytes.
@@ -64,6 +64,10 @@ pub struct NewAsk {
     pub expires_at: Option<Timestamp>,
     /// And what then.
     pub on_timeout: OnTimeout,
+    /// Whether the agent's own dialog is open at the same time, and either may answer.
+    pub racing: bool,
+    /// Tells the asker's input from others, where it does not name its call.
+    pub digest: Option<String>,
 }
 
 /// One call that wants a person.
@@ -85,10 +89,16 @@ pub struct Ask {
     pub expires_at: Option<Timestamp>,
     /// And what then.
     pub on_timeout: OnTimeout,
+    /// Whether the agent's own dialog is open at the same time, and either may answer.
+    pub racing: bool,
+    /// Tells the asker's input from others, where it does not name its call.
+    pub digest: Option<String>,
     /// Nobody waits, and nobody has to: the answer is kept.
     pub deferred: bool,
     /// How it ended; `None` while it is open.
     pub settlement: Option<Settlement>,
+    /// What the agent was seen to have received; `None` until it is seen.
+    pub receipt: Option<Receipt>,
 }
 
 impl Ask {

@@ -1,5 +1,6 @@
 //! How an ask ends, once.
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ use super::Answer;
 pub enum Outcome {
     /// A person answered.
     Answered(Answer),
+    /// A person answered at the agent's own terminal.
+    AnsweredInTerminal(Answer),
     /// A person refused to answer.
     Dismissed {
         /// Why, if they said.
@@ -34,6 +37,8 @@ pub enum Channel {
     Token,
     /// A page that was signed in with a launch code.
     Page,
+    /// The agent's own dialog.
+    Terminal,
 }
 
 /// Who settled an ask, as far as it is known.
@@ -57,6 +62,19 @@ pub struct Settlement {
     pub at: Timestamp,
 }
 
+/// What the agent was seen to have received.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Receipt {
+    /// Question text to answer.
+    #[schema(value_type = std::collections::HashMap<String, String>)]
+    pub answers: IndexMap<String, String>,
+    /// Whether that is what was sent. Where it is not, another hook has changed it.
+    pub as_sent: bool,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
 /// What becomes of an attempt to settle an ask that is settled already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -73,6 +91,7 @@ impl Outcome {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Answered(_) => "answered",
+            Self::AnsweredInTerminal(_) => "answered_in_terminal",
             Self::Dismissed { .. } => "dismissed",
             Self::Released => "released",
             Self::Expired => "expired",
@@ -80,12 +99,21 @@ impl Outcome {
         }
     }
 
+    /// What was said, wherever.
+    pub fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Answered(answer) | Self::AnsweredInTerminal(answer) => Some(answer),
+            _ => None,
+        }
+    }
+
     /// Judges a later attempt against this outcome, which stands whatever the verdict.
     pub fn judge(&self, attempt: &Self) -> Verdict {
-        match self {
-            _ if self == attempt => Verdict::Repeated,
-            Self::Answered(_) => Verdict::Conflict,
-            _ => Verdict::Gone,
+        match (self.answer(), attempt.answer()) {
+            (Some(first), Some(second)) if first == second => Verdict::Repeated,
+            (Some(_), _) => Verdict::Conflict,
+            (None, _) if self == attempt => Verdict::Repeated,
+            (None, _) => Verdict::Gone,
         }
     }
 }
@@ -103,11 +131,17 @@ mod tests {
 
     #[test]
     fn the_first_outcome_stands() {
+        let in_terminal = |text| match answered(text) {
+            Outcome::Answered(answer) => Outcome::AnsweredInTerminal(answer),
+            other => other,
+        };
         let dismissed = |reason: &str| Outcome::Dismissed { reason: Some(reason.into()) };
         for (first, second, verdict) in [
             (answered("a"), answered("a"), Verdict::Repeated),
             (answered("a"), answered("b"), Verdict::Conflict),
             (answered("a"), Outcome::Released, Verdict::Conflict),
+            (in_terminal("a"), answered("a"), Verdict::Repeated),
+            (in_terminal("a"), answered("b"), Verdict::Conflict),
             (dismissed("no"), dismissed("no"), Verdict::Repeated),
             (dismissed("no"), dismissed("never"), Verdict::Gone),
             (dismissed("no"), answered("a"), Verdict::Gone),

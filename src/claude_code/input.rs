@@ -1,5 +1,6 @@
 //! What a hook sends.
 
+use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,24 +16,27 @@ const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
 /// What the bridge does with a question: written into the settings with the hook, so each project can have its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Whatever is best; today, hold.
+    /// Race where a person is at the terminal, hold where nobody is.
     #[default]
     Auto,
     /// The question waits here, and the terminal shows that it does.
     Hold,
+    /// The terminal asks as ever, the question waits here too, and the first answer wins.
+    Race,
     /// The bridge stands aside.
     Native,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Hold, Self::Native];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Hold, Self::Race, Self::Native];
 
     /// Its name, in settings and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Hold => "hold",
+            Self::Race => "race",
             Self::Native => "native",
         }
     }
@@ -64,8 +68,18 @@ pub struct Client {
 }
 
 impl Client {
+    /// The mode that holds for this client; never [`Mode::Auto`].
     fn mode(&self) -> Mode {
-        self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default()
+        let attended = match (self.attended.as_deref(), self.entrypoint.as_deref()) {
+            (Some(attended), _) => attended == "1",
+            // Older versions do not say; they say how they were started.
+            (None, entrypoint) => entrypoint == Some("cli"),
+        };
+        match self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default() {
+            Mode::Auto if attended => Mode::Race,
+            Mode::Auto => Mode::Hold,
+            mode => mode,
+        }
     }
 
     /// Whether it is a run of `claude -p` with nobody at a terminal: the only kind that can stop and be resumed.
@@ -86,12 +100,38 @@ pub struct Policy {
 /// What a hook's call comes to.
 #[derive(Debug)]
 pub enum HookEvent {
-    /// A person is asked.
+    /// A person is asked, and the agent waits.
     Ask(Box<NewAsk>),
+    /// A person is about to be asked in the terminal; the agent goes on to open its dialog.
+    Announce(Box<NewAsk>),
+    /// A person is asked in the terminal, and whoever answers first has answered. The call is not named.
+    Race(Box<NewAsk>),
+    /// The agent has the answers to a call.
+    Received(Box<Received>),
+    /// The agent goes on, whatever it has asked.
+    WentOn {
+        /// Which one.
+        session: String,
+        /// For good.
+        has_ended: bool,
+    },
     /// Nothing for us.
     Other,
     /// A question that cannot be taken over, and why. Claude Code asks it itself.
     Unusable(Unusable),
+}
+
+/// What the agent received for a call.
+#[derive(Debug)]
+pub struct Received {
+    /// Of which call.
+    pub key: AskKey,
+    /// With which input.
+    pub digest: String,
+    /// Question text to answer.
+    pub answers: IndexMap<String, String>,
+    /// Question text to note.
+    pub notes: IndexMap<String, String>,
 }
 
 /// Why a question cannot be taken over. Shown, it quotes nothing of the question; debugged, it may.
@@ -121,6 +161,7 @@ struct HookInput {
     #[serde(default)]
     tool_name: String,
     tool_input: Option<Value>,
+    tool_response: Option<Value>,
     cwd: Option<String>,
 }
 
@@ -142,11 +183,21 @@ impl Detail {
 pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Result<HookEvent, ReadError> {
     // The whole of it, so that what is nested too deeply is refused wherever it is.
     let input = HookInput::deserialize(serde_json::from_slice::<Value>(body)?)?;
-    let asks = input.hook_event_name == "PreToolUse" && ASKING_TOOLS.contains(&input.tool_name.as_str());
-    if !asks || client.mode() == Mode::Native {
-        return Ok(HookEvent::Other);
-    }
-    let (key, questions) = match usable(&input) {
+    let mode = client.mode();
+    let asks = ASKING_TOOLS.contains(&input.tool_name.as_str());
+    let event = match (input.hook_event_name.as_str(), mode) {
+        (_, Mode::Native) => return Ok(HookEvent::Other),
+        ("PreToolUse", Mode::Race) if asks => HookEvent::Announce,
+        ("PreToolUse", _) if asks => HookEvent::Ask,
+        ("PermissionRequest", Mode::Race) if asks => HookEvent::Race,
+        ("PostToolUse", _) if asks => return Ok(received(&input).map_or_else(HookEvent::Unusable, HookEvent::Received)),
+        ("Stop" | "UserPromptSubmit", _) => {
+            return Ok(HookEvent::WentOn { session: input.session_id, has_ended: false });
+        }
+        ("SessionEnd", _) => return Ok(HookEvent::WentOn { session: input.session_id, has_ended: true }),
+        _ => return Ok(HookEvent::Other),
+    };
+    let (key, questions, digest) = match usable(&input, now) {
         Ok(usable) => usable,
         Err(reason) => return Ok(HookEvent::Unusable(reason)),
     };
@@ -157,7 +208,7 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
     };
     let hook: &RawValue = serde_json::from_slice(body)?;
     let detail = serde_json::to_string(&Detail { client, hook: hook.to_owned() })?;
-    Ok(HookEvent::Ask(Box::new(NewAsk {
+    Ok(event(Box::new(NewAsk {
         key,
         origin: Origin::ClaudeCode,
         project: input.cwd,
@@ -165,13 +216,45 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         detail,
         expires_at: policy.timeout.and_then(|timeout| now.checked_add(timeout).ok()),
         on_timeout,
+        racing: mode == Mode::Race,
+        digest: Some(digest),
     })))
 }
 
-fn usable(input: &HookInput) -> Result<(AskKey, Questions), Unusable> {
-    let key = AskKey::new(&input.session_id, &input.tool_use_id)?;
-    let questions = tool_input::questions(input.tool_input.as_ref().unwrap_or(&Value::Null))?;
-    Ok((key, questions))
+fn usable(input: &HookInput, now: Timestamp) -> Result<(AskKey, Questions, String), Unusable> {
+    let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
+    let digest = tool_input::digest(tool_input)?;
+    // An event that does not name its call names it by its moment: two of them are two.
+    let unnamed = || format!("unnamed-{}-{}", now.as_microsecond(), &digest[..8]);
+    let id = if input.tool_use_id.is_empty() && input.hook_event_name == "PermissionRequest" {
+        unnamed()
+    } else {
+        input.tool_use_id.clone()
+    };
+    Ok((AskKey::new(&input.session_id, &id)?, tool_input::questions(tool_input)?, digest))
+}
+
+fn received(input: &HookInput) -> Result<Box<Received>, Unusable> {
+    let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
+    let seen = |field| {
+        let in_response = input.tool_response.as_ref().and_then(|response| response.get(field));
+        in_response.or_else(|| tool_input.get(field)).and_then(Value::as_object)
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(labels) => labels.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    let answers = seen("answers").into_iter().flatten().map(|(question, answer)| (question.clone(), text(answer)));
+    let notes = seen("annotations").into_iter().flatten();
+    let notes =
+        notes.filter_map(|(question, about)| Some((question.clone(), about.get("notes")?.as_str()?.to_owned())));
+    Ok(Box::new(Received {
+        key: AskKey::new(&input.session_id, &input.tool_use_id)?,
+        digest: tool_input::digest(tool_input)?,
+        answers: answers.collect(),
+        notes: notes.collect(),
+    }))
 }
 
 #[cfg(test)]
@@ -236,10 +319,62 @@ mod tests {
 
     #[test]
     fn other_events_and_tools_are_nothing_for_us() {
-        for (field, value) in [("hook_event_name", "Stop"), ("hook_event_name", "PostToolUse"), ("tool_name", "Bash")] {
+        for (field, value) in
+            [("hook_event_name", "Notification"), ("hook_event_name", "PermissionRequest"), ("tool_name", "Bash")]
+        {
             let mut call = call();
             call[field] = json!(value);
             assert!(matches!(read_json(&call), Ok(HookEvent::Other)), "{value}");
+        }
+    }
+
+    fn read_as(event: &str, attended: &str, extra: Value) -> HookEvent {
+        let mut call = call();
+        call["hook_event_name"] = json!(event);
+        call.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let client = Client { attended: Some(attended.into()), ..Client::default() };
+        read(call.to_string().as_bytes(), client, Policy::default(), Timestamp::UNIX_EPOCH).unwrap()
+    }
+
+    #[test]
+    fn with_a_person_at_the_terminal_it_is_a_race() {
+        let HookEvent::Announce(announced) = read_as("PreToolUse", "1", json!({})) else { panic!("not announced") };
+        let HookEvent::Race(racing) = read_as("PermissionRequest", "1", json!({"tool_use_id": ""})) else {
+            panic!("no race")
+        };
+        assert!(announced.racing && racing.racing);
+        assert_eq!(announced.digest, racing.digest);
+        assert_ne!(announced.key, racing.key);
+        assert!(matches!(read_as("PreToolUse", "0", json!({})), HookEvent::Ask(ask) if !ask.racing));
+        assert!(matches!(read_as("PermissionRequest", "0", json!({})), HookEvent::Other));
+        for (entrypoint, race) in [("cli", true), ("sdk-cli", false)] {
+            let client = Client { entrypoint: Some(entrypoint.into()), ..Client::default() };
+            assert_eq!(client.mode() == Mode::Race, race, "{entrypoint}");
+        }
+    }
+
+    #[test]
+    fn what_the_agent_received_is_read_from_either_place() {
+        let mut input = call()["tool_input"].clone();
+        input["answers"] = json!({"Q?": "A"});
+        let HookEvent::Received(from_input) = read_as("PostToolUse", "1", json!({"tool_input": input})) else {
+            panic!("nothing received")
+        };
+        let response = json!({"answers": {"Q?": ["A", "B"]}, "annotations": {"Q?": {"notes": "n"}}});
+        let HookEvent::Received(from_response) = read_as("PostToolUse", "0", json!({"tool_response": response})) else {
+            panic!("nothing received")
+        };
+        assert_eq!(from_input.answers["Q?"], "A");
+        assert_eq!((from_response.answers["Q?"].as_str(), from_response.notes["Q?"].as_str()), ("A, B", "n"));
+        let HookEvent::Announce(announced) = read_as("PreToolUse", "1", json!({})) else { panic!("not announced") };
+        assert_eq!(announced.digest.as_ref(), Some(&from_input.digest));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_and_of_a_session() {
+        for (event, ended) in [("Stop", false), ("UserPromptSubmit", false), ("SessionEnd", true)] {
+            let HookEvent::WentOn { session, has_ended } = read_as(event, "1", json!({})) else { panic!("{event}") };
+            assert_eq!((session.as_str(), has_ended), ("s-1", ended));
         }
     }
 
@@ -278,7 +413,7 @@ mod tests {
             let client =
                 Client { attended: Some(attended.into()), entrypoint: Some(entrypoint.into()), ..Client::default() };
             let event = read(call().to_string().as_bytes(), client, policy, Timestamp::UNIX_EPOCH);
-            let Ok(HookEvent::Ask(ask)) = event else { panic!("not an ask") };
+            let (Ok(HookEvent::Ask(ask)) | Ok(HookEvent::Announce(ask))) = event else { panic!("not an ask") };
             assert_eq!(ask.expires_at.map(Timestamp::as_second), Some(60));
             assert_eq!(ask.on_timeout, on_timeout);
         }

@@ -6,12 +6,16 @@
 //! - A reply without `questions` in `updatedInput` is rejected, so the whole original input goes back.
 //! - Questions missing from `answers` are left out silently, so an answer is complete unless its author said otherwise.
 //! - An empty reply means "no decision": the native dialog, or the host's own permission request.
+//! - `PermissionRequest` runs beside the terminal's own dialog and does not name the call; it takes no `additionalContext`, but
+//!   `PostToolUse`, which fires for an answer from anywhere, does.
+//! - When the terminal answers first, the hook beside it is not told and runs on; `PostToolUse` ends it. "Chat about this" fires
+//!   no `PostToolUse`, but `Stop`.
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
 mod input;
 mod reply;
 mod tool_input;
 
-pub use input::{Client, HookEvent, Mode, Policy, ReadError, Unusable, read};
-pub use reply::{deferred, settled};
+pub use input::{Client, HookEvent, Mode, Policy, ReadError, Received, Unusable, read};
+pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;

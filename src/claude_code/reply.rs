@@ -16,24 +16,59 @@ pub fn settled(ask: &Ask, detail: &str) -> Option<Value> {
     let settlement = ask.settlement.as_ref()?;
     match &settlement.outcome {
         Outcome::Answered(answer) => {
-            let input = original_input(detail).unwrap_or_else(|| {
-                // A person's answer is not thrown away for that.
-                tracing::error!(key = %ask.key, "what was kept of the call is damaged");
-                Map::from_iter([("questions".to_owned(), json!(ask.questions))])
-            });
-            Some(allow(input, &ask.questions, answer, settlement))
+            Some(allow(updated_input(ask, detail, answer), context(&ask.questions, answer, settlement)))
         }
+        _ => refusal(ask).map(|reason| deny(&reason)),
+    }
+}
+
+/// The reply to a `PermissionRequest` hook beside the terminal's dialog; `None` leaves the dialog as it is.
+pub fn raced(ask: &Ask, detail: &str) -> Option<Value> {
+    let settlement = ask.settlement.as_ref()?;
+    let decision = match &settlement.outcome {
+        Outcome::Answered(answer) => json!({"behavior": "allow", "updatedInput": updated_input(ask, detail, answer)}),
+        _ => json!({"behavior": "deny", "message": refusal(ask)?}),
+    };
+    Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}))
+}
+
+/// The reply to a `PostToolUse` hook: what a race could not say before. `None` where the terminal said it, or `PreToolUse` did.
+pub fn received(ask: &Ask) -> Option<Value> {
+    let settlement = ask.settlement.as_ref().filter(|_| ask.racing)?;
+    let Outcome::Answered(answer) = &settlement.outcome else { return None };
+    let context = context(&ask.questions, answer, settlement);
+    Some(json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}))
+}
+
+/// Why there is no answer, where the agent is to be told.
+fn refusal(ask: &Ask) -> Option<String> {
+    match &ask.settlement.as_ref()?.outcome {
         Outcome::Dismissed { reason: Some(reason) } => {
-            Some(deny(&format!("The user dismissed the question instead of answering it, and said: {reason}")))
+            Some(format!("The user dismissed the question instead of answering it, and said: {reason}"))
         }
         Outcome::Dismissed { reason: None } => {
-            Some(deny("The user dismissed the question without answering it. Do not assume an answer."))
+            Some("The user dismissed the question without answering it. Do not assume an answer.".to_owned())
         }
         Outcome::Expired if ask.on_timeout == OnTimeout::Deny => {
-            Some(deny("Nobody answered the question in time. Do not assume an answer."))
+            Some("Nobody answered the question in time. Do not assume an answer.".to_owned())
         }
-        Outcome::Expired | Outcome::Released | Outcome::Withdrawn => None,
+        _ => None,
     }
+}
+
+/// The whole original input, with the answers in it.
+fn updated_input(ask: &Ask, detail: &str, answer: &Answer) -> Map<String, Value> {
+    let mut input = original_input(detail).unwrap_or_else(|| {
+        // A person's answer is not thrown away for that.
+        tracing::error!(key = %ask.key, "what was kept of the call is damaged");
+        Map::from_iter([("questions".to_owned(), json!(ask.questions))])
+    });
+    input.insert("answers".into(), json!(answer.answers));
+    let annotations = annotations(&ask.questions, answer);
+    if !annotations.is_empty() {
+        input.insert("annotations".into(), Value::Object(annotations));
+    }
+    input
 }
 
 fn original_input(detail: &str) -> Option<Map<String, Value>> {
@@ -46,15 +81,10 @@ pub fn deferred() -> Value {
     decision("defer", Map::new())
 }
 
-fn allow(mut input: Map<String, Value>, questions: &Questions, answer: &Answer, settlement: &Settlement) -> Value {
-    input.insert("answers".into(), json!(answer.answers));
-    let annotations = annotations(questions, answer);
-    if !annotations.is_empty() {
-        input.insert("annotations".into(), Value::Object(annotations));
-    }
+fn allow(input: Map<String, Value>, context: String) -> Value {
     let mut fields = Map::new();
     fields.insert("updatedInput".into(), Value::Object(input));
-    fields.insert("additionalContext".into(), json!(context(questions, answer, settlement)));
+    fields.insert("additionalContext".into(), json!(context));
     decision("allow", fields)
 }
 
@@ -99,6 +129,7 @@ fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> S
         Some(Channel::Page) => "on the Answerback page",
         Some(Channel::Token) => "through the Answerback HTTP endpoint",
         Some(Channel::Socket) => "with an Answerback command on this machine",
+        Some(Channel::Terminal) => "in the terminal",
         None => "through Answerback",
     };
     let mut text = format!("The user answered {channel}");
@@ -149,8 +180,11 @@ mod tests {
             opened_at: Timestamp::UNIX_EPOCH,
             expires_at: new.expires_at,
             on_timeout: new.on_timeout,
+            racing: false,
+            digest: new.digest,
             deferred: false,
             settlement: None,
+            receipt: None,
         };
         (ask, new.detail)
     }
@@ -226,6 +260,33 @@ mod tests {
         assert_eq!(with["permissionDecision"], "deny");
         assert!(with["permissionDecisionReason"].as_str().unwrap().ends_with("not now"));
         assert_eq!(reply_to(None)["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn a_race_is_answered_beside_the_dialog_and_explained_afterwards() {
+        let (mut ask, detail) = ask(OnTimeout::Native);
+        ask.racing = true;
+        let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}, "notes": {"One?": "n"}}));
+        let settle = |ask: &mut Ask, outcome| {
+            ask.settlement = Some(Settlement { outcome, by: None, at: Timestamp::UNIX_EPOCH });
+        };
+        settle(&mut ask, Outcome::Answered(answer.clone()));
+        let reply = raced(&ask, &detail).unwrap();
+        let decision = &reply["hookSpecificOutput"]["decision"];
+        assert_eq!((&decision["behavior"], &decision["updatedInput"]["kept"]), (&json!("allow"), &json!(true)));
+        assert_eq!(decision["updatedInput"]["answers"], json!({"One?": "A", "Two?": "X"}));
+        assert_eq!(decision["updatedInput"]["annotations"]["One?"], json!({"preview": "look", "notes": "n"}));
+        let after = received(&ask).unwrap();
+        assert!(after["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("Note: \"n\""));
+
+        settle(&mut ask, Outcome::Dismissed { reason: Some("no".into()) });
+        let denied = raced(&ask, &detail).unwrap();
+        assert!(denied["hookSpecificOutput"]["decision"]["message"].as_str().unwrap().ends_with("no"));
+        assert_eq!(received(&ask), None);
+        for outcome in [Outcome::AnsweredInTerminal(answer), Outcome::Released, Outcome::Withdrawn] {
+            settle(&mut ask, outcome);
+            assert_eq!((raced(&ask, &detail), settled(&ask, &detail), received(&ask)), (None, None, None));
+        }
     }
 
     #[test]

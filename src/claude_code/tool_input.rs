@@ -1,6 +1,9 @@
 //! The input of the asking tools. Models write it, and not always in the one right form.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::ask::{Questions, QuestionsError};
 
@@ -25,6 +28,26 @@ pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
     let normal = normalise(tool_input)?;
     let questions = normal.get("questions").cloned().unwrap_or_default();
     Ok(Questions::new(serde_json::from_value(questions)?)?)
+}
+
+/// Tells one set of questions from another, however the JSON is written and whatever else is in the input.
+pub(super) fn digest(tool_input: &Value) -> Result<String, InputError> {
+    let normal = normalise(tool_input)?;
+    let questions = canonical(normal.get("questions").unwrap_or(&Value::Null));
+    let hash = Sha256::digest(questions.to_string());
+    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// With the keys of every object in order.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let sorted: BTreeMap<_, _> = fields.iter().map(|(key, value)| (key, canonical(value))).collect();
+            json!(sorted)
+        }
+        Value::Array(items) => items.iter().map(canonical).collect(),
+        other => other.clone(),
+    }
 }
 
 /// The input in the form Claude Code's own schema wants: `questions` as an array of objects. Input that has that form already
@@ -80,7 +103,7 @@ fn normalise_options(options: &mut Value) -> Result<(), InputError> {
 mod tests {
     use super::*;
 
-    fn canonical() -> Value {
+    fn canonical_input() -> Value {
         json!({"questions": [
             {"question": "Q?", "header": "H", "options": [{"label": "A", "description": "a"}, {"label": "B", "description": ""}],
              "multiSelect": false},
@@ -89,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_right_form_is_left_alone() {
-        let mut input = canonical();
+        let mut input = canonical_input();
         input["metadata"] = json!({"source": "x"});
         input["questions"][0]["unknown"] = json!(1);
         assert_eq!(Value::Object(normalise(&input).unwrap()), input);
@@ -97,11 +120,13 @@ mod tests {
 
     #[test]
     fn questions_as_a_string_of_json() {
-        for text in
-            [canonical()["questions"].to_string(), canonical().to_string(), canonical()["questions"][0].to_string()]
-        {
+        for text in [
+            canonical_input()["questions"].to_string(),
+            canonical_input().to_string(),
+            canonical_input()["questions"][0].to_string(),
+        ] {
             let normal = normalise(&json!({"questions": text})).unwrap();
-            assert_eq!(Value::Object(normal), canonical(), "{text}");
+            assert_eq!(Value::Object(normal), canonical_input(), "{text}");
         }
     }
 
@@ -115,6 +140,16 @@ mod tests {
             }]});
             assert_eq!(Value::Object(normal), expected);
         }
+    }
+
+    #[test]
+    fn the_digest_is_of_the_questions_alone() {
+        let reordered: Value = json!({"answers": {"Q?": "A"}, "questions": [{"multiSelect": false, "header": "H",
+            "options": [{"description": "a", "label": "A"}, {"label": "B", "description": ""}], "question": "Q?"}]});
+        assert_eq!(digest(&canonical_input()).unwrap(), digest(&reordered).unwrap());
+        let mut other = canonical_input();
+        other["questions"][0]["options"][0]["label"] = json!("C");
+        assert_ne!(digest(&canonical_input()).unwrap(), digest(&other).unwrap());
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn report(args: &Args, ask: &AskView) -> anyhow::Result<Exit> {
         print_json(ask)?;
     }
     match outcome.kind {
-        OutcomeKind::Answered => {
+        OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal => {
             if !args.json {
                 // For scripts: as it was given, and nothing else.
                 outcome.answers.iter().flatten().for_each(|(_, answer)| println!("{answer}"));

@@ -65,10 +65,13 @@ fn how(ask: &AskView) -> String {
         Some(Channel::Page) => "on the page",
         Some(Channel::Socket) => "by another command",
         Some(Channel::Token) => "by another program",
+        Some(Channel::Terminal) => "in the terminal",
         None => "elsewhere",
     };
     match ask.outcome.as_ref().map(|outcome| outcome.kind) {
-        Some(OutcomeKind::Answered) => format!("This was answered {place} meanwhile."),
+        Some(OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal) => {
+            format!("This was answered {place} meanwhile.")
+        }
         Some(OutcomeKind::Dismissed) => format!("This was dismissed {place} meanwhile."),
         Some(OutcomeKind::Released) => format!("This was released to the terminal {place} meanwhile."),
         Some(OutcomeKind::Expired) => "It is too late: the deadline has passed.".to_owned(),

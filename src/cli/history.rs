@@ -82,6 +82,7 @@ fn show(ask: &AskView) {
         .map_or_else(String::new, |agent| format!(", by {}", one_line(agent)));
     let what = match outcome.kind {
         OutcomeKind::Answered => "answered",
+        OutcomeKind::AnsweredInTerminal => "answered in the terminal",
         OutcomeKind::Dismissed => "dismissed",
         OutcomeKind::Released => "released to the terminal",
         OutcomeKind::Expired => "expired",

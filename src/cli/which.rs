@@ -58,7 +58,7 @@ pub(super) mod tests {
         serde_json::from_value(json!({
             "key": key, "id": 1, "session": "s", "tool_use_id": "t", "origin": "claude-code", "project": "/work/shop",
             "questions": [{"question": "Which?", "header": "Pick", "options": [{"label": "Yes"}, {"label": "No"}]}],
-            "state": "open", "deferred": false, "opened_at": "2026-11-16T09:30:00Z", "expires_at": null,
+            "state": "open", "racing": false, "deferred": false, "receipt": null, "opened_at": "2026-11-16T09:30:00Z", "expires_at": null,
             "settled_at": null, "outcome": null,
         }))
         .unwrap()

@@ -214,6 +214,8 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
             detail: String::new(),
             expires_at: timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
             on_timeout: OnTimeout::Native,
+            racing: false,
+            digest: None,
         })
         .await?;
     let location = format!("/v1/asks/{}", ask.key);

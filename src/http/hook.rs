@@ -30,34 +30,68 @@ pub(super) async fn claude_code(
     let resumed = headers.contains_key("x-answerback-resumed");
     // This may be parked for hours: what is not needed any more goes now.
     drop((body, headers));
-    let new = match event {
-        HookEvent::Ask(new) => new,
-        HookEvent::Other => return Ok(no_decision()),
+    match event {
+        HookEvent::Ask(new) => {
+            let attached = app.registry.attach(*new, resumed).await;
+            waited(&app, attached, claude_code::settled).await
+        }
+        HookEvent::Race(new) => {
+            let attached = app.registry.attach_by_digest(*new, resumed).await;
+            waited(&app, attached, claude_code::raced).await
+        }
+        HookEvent::Announce(new) => match app.registry.open(*new).await {
+            // One that is settled already is a call that is made again: it has its answer.
+            Ok(ask) if !ask.is_open() => settled(&app, &ask, claude_code::settled).await,
+            Ok(_) => Ok(no_decision()),
+            Err(error) => left_to_the_terminal(error),
+        },
+        HookEvent::Received(seen) => {
+            let seen = *seen;
+            let ask = app.registry.received(&seen.key, &seen.digest, seen.answers, seen.notes).await?;
+            Ok(ask.and_then(|ask| claude_code::received(&ask)).as_ref().map_or_else(no_decision, print))
+        }
+        HookEvent::WentOn { session, has_ended } => {
+            app.registry.session_went_on(&session, has_ended).await?;
+            Ok(no_decision())
+        }
+        HookEvent::Other => Ok(no_decision()),
         HookEvent::Unusable(reason) => {
             // What is wrong in detail quotes the question.
             tracing::warn!(%reason, "a question is left to the terminal");
             tracing::debug!(?reason, "in detail");
-            return Ok(no_decision());
+            Ok(no_decision())
         }
-    };
-    let end = match app.registry.attach(*new, resumed).await {
+    }
+}
+
+type Reply = fn(&Ask, &str) -> Option<Value>;
+
+/// Parks the call until its ask is settled.
+async fn waited(app: &App, attached: Result<Attached, OpenError>, reply: Reply) -> Result<Response, Problem> {
+    let end = match attached {
         Ok(Attached::Waiting(wait)) => wait.end().await,
         Ok(Attached::Settled(ask)) => WaitEnd::Settled(ask),
-        Err(OpenError::Full) => {
-            tracing::warn!("too many questions are open: this one is left to the terminal");
-            return Ok(no_decision());
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => return left_to_the_terminal(error),
     };
     match end {
-        WaitEnd::Settled(ask) => settled(&app, &ask).await,
+        WaitEnd::Settled(ask) => settled(app, &ask, reply).await,
         WaitEnd::Deferred => Ok(print(&claude_code::deferred())),
     }
 }
 
-async fn settled(app: &App, ask: &Ask) -> Result<Response, Problem> {
+fn left_to_the_terminal(error: OpenError) -> Result<Response, Problem> {
+    match error {
+        OpenError::Full => {
+            tracing::warn!("too many questions are open: this one is left to the terminal");
+            Ok(no_decision())
+        }
+        error => Err(error.into()),
+    }
+}
+
+async fn settled(app: &App, ask: &Ask, reply: Reply) -> Result<Response, Problem> {
     let detail = app.registry.detail(ask.id).await?;
-    Ok(claude_code::settled(ask, &detail).as_ref().map_or_else(no_decision, print))
+    Ok(reply(ask, &detail).as_ref().map_or_else(no_decision, print))
 }
 
 fn no_decision() -> Response {

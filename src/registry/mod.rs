@@ -11,12 +11,15 @@ mod wait;
 use std::sync::Arc;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Handle;
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
-use crate::ask::{Ask, AskId, AskKey, NewAsk, OnTimeout, Origin, Outcome, Settlement, Source, Verdict};
+use crate::ask::{
+    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Receipt, Settlement, Source, Verdict,
+};
 use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, StateFilter, Store, StoreError};
 
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -132,6 +135,72 @@ impl Registry {
             self.watch_deadline(&ask);
         }
         Ok(Some(wait))
+    }
+
+    /// Parks an asker that does not name its call on the ask its call has opened, or on one of its own. See
+    /// [`attach`](Self::attach) for `resumed`.
+    pub async fn attach_by_digest(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+        let session = new.key.session().to_owned();
+        let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
+        if let Some(parked) = self.0.open.park_by_digest(&session, &digest) {
+            return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
+        }
+        if resumed
+            && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
+            && ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
+        {
+            return Ok(Attached::Settled(ask));
+        }
+        self.attach(new, resumed).await
+    }
+
+    /// The agent has the answers to its call: they came from its terminal, if the ask is open, and else they prove what it
+    /// received. The ask as it is then; `None` if it is not known.
+    pub async fn received(
+        &self,
+        key: &AskKey,
+        digest: &str,
+        answers: IndexMap<String, String>,
+        notes: IndexMap<String, String>,
+    ) -> Result<Option<Arc<Ask>>, StoreError> {
+        let ask = match self.get(key).await? {
+            Some(ask) => ask,
+            // It may have been opened by an asker that did not know its call.
+            None => match self.0.store.ask_with_digest(key.session().to_owned(), digest.to_owned()).await? {
+                Some(ask) => ask,
+                None => return Ok(None),
+            },
+        };
+        let ask = if ask.is_open() {
+            let by = Source { channel: Channel::Terminal, agent: None };
+            let outcome = Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes });
+            match self.settle(ask.id, outcome, Some(by)).await {
+                Ok(ask) | Err(SettleError::Conflict(ask) | SettleError::Gone(ask)) => ask,
+                Err(SettleError::Store(error)) => return Err(error),
+            }
+        } else {
+            ask
+        };
+        let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
+        let as_sent = sent.is_some_and(|sent| sent.answers == answers);
+        if !as_sent {
+            tracing::warn!(key = %ask.key, "the agent received something else than what was sent");
+        }
+        let receipt = Receipt { answers, as_sent, at: Timestamp::now() };
+        Ok(Some(self.0.store.receive(ask.id, receipt).await?.unwrap_or(ask)))
+    }
+
+    /// The agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
+    pub async fn session_went_on(&self, session: &str, has_ended: bool) -> Result<(), StoreError> {
+        for ask in self.0.open.of_session(session) {
+            if (has_ended || ask.racing)
+                && !ask.deferred
+                && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Opens an ask nobody is parked on.

@@ -53,13 +53,16 @@ impl Waiters {
         self.parking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn park(&self) -> bool {
+    /// `alone`: only where nobody else is parked.
+    fn park(&self, alone: bool) -> bool {
         let mut parking = self.parking();
-        if !parking.closed {
+        let taken = alone && parking.parked > 0;
+        let free = !parking.closed && !taken;
+        if free {
             parking.parked += 1;
             parking.arrivals += 1;
         }
-        !parking.closed
+        free
     }
 
     /// One asker less; the moment to remember if it was the last.
@@ -126,6 +129,8 @@ impl OpenAsks {
                     open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));
                 }
             }
+            // It concerns asks that are settled.
+            ChangeKind::Received => {}
             ChangeKind::Deferred | ChangeKind::Resumed => {
                 if let Some(mut open) = self.by_key.get_mut(&ask.key) {
                     open.ask = Arc::clone(ask);
@@ -151,12 +156,20 @@ impl OpenAsks {
 
     /// Parks one more asker while the ask is certainly still there.
     pub(super) fn park(&self, key: &AskKey) -> Option<Parked> {
-        let open = self.by_key.get(key)?;
-        open.waiters.park().then(|| Parked {
-            ask: Arc::clone(&open.ask),
-            waiters: Arc::clone(&open.waiters),
-            deferrals: open.waiters.signal.borrow().deferrals,
-        })
+        self.by_key.get(key)?.park(false)
+    }
+
+    /// Parks an asker that names its session and its input, but not its call: on the oldest such ask that has nobody.
+    pub(super) fn park_by_digest(&self, session: &str, digest: &str) -> Option<Parked> {
+        let mut fitting = self.of_session(session);
+        fitting.retain(|ask| ask.digest.as_deref() == Some(digest));
+        fitting.sort_unstable_by_key(|ask| ask.id);
+        fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
+    }
+
+    pub(super) fn of_session(&self, session: &str) -> Vec<Arc<Ask>> {
+        let open = self.by_key.iter().filter(|open| open.key().session() == session);
+        open.map(|open| Arc::clone(&open.ask)).collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Ask>> {
@@ -179,5 +192,13 @@ impl OpenAsks {
 impl OpenAsk {
     fn new(ask: Arc<Ask>) -> Self {
         Self { ask, waiters: Arc::new(Waiters::new()) }
+    }
+
+    fn park(&self, alone: bool) -> Option<Parked> {
+        self.waiters.park(alone).then(|| Parked {
+            ask: Arc::clone(&self.ask),
+            waiters: Arc::clone(&self.waiters),
+            deferrals: self.waiters.signal.borrow().deferrals,
+        })
     }
 }

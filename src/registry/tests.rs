@@ -63,6 +63,8 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         detail: String::new(),
         expires_at: timeout.map(|seconds| Timestamp::now() + SignedDuration::from_secs(seconds)),
         on_timeout: OnTimeout::Native,
+        racing: false,
+        digest: None,
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Settlement};
+use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Receipt, Settlement};
 
 pub use commit::Sink;
 use commit::{Context, Owner};
@@ -37,10 +37,12 @@ pub enum ChangeKind {
     Deferred,
     /// A deferred ask is waited for again.
     Resumed,
+    /// The agent was seen to have received the answer.
+    Received,
 }
 
 impl ChangeKind {
-    const ALL: [Self; 4] = [Self::Opened, Self::Settled, Self::Deferred, Self::Resumed];
+    const ALL: [Self; 5] = [Self::Opened, Self::Settled, Self::Deferred, Self::Resumed, Self::Received];
 
     /// Its name in the event stream.
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl ChangeKind {
             Self::Settled => "ask.settled",
             Self::Deferred => "ask.deferred",
             Self::Resumed => "ask.resumed",
+            Self::Received => "ask.receipt",
         }
     }
 
@@ -269,6 +272,25 @@ impl Store {
             .await
     }
 
+    /// Notes what the agent received. `None`, and nothing done, if that was noted before.
+    pub async fn receive(&self, id: AskId, receipt: Receipt) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.owner
+            .call(true, move |context| {
+                if rows::set_receipt(context.connection, id, &receipt)? {
+                    return change(context, id, ChangeKind::Received, receipt.at).map(Some);
+                }
+                Ok(None)
+            })
+            .await
+    }
+
+    /// The newest ask of a session with this input.
+    pub async fn ask_with_digest(&self, session: String, digest: String) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.owner
+            .call(false, move |context| Ok(rows::by_digest(context.connection, &session, &digest)?.map(Arc::new)))
+            .await
+    }
+
     /// The newest life of a key.
     pub async fn ask(&self, key: AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
         self.owner.call(false, move |context| Ok(rows::by_key(context.connection, &key)?.map(Arc::new))).await
@@ -349,7 +371,7 @@ impl Store {
 /// Whether the outcome is the reply to the same key asked again. The others mean that nobody said anything.
 fn stands(ask: &Ask) -> bool {
     let outcome = ask.settlement.as_ref().map(|settlement| &settlement.outcome);
-    matches!(outcome, Some(Outcome::Answered(_) | Outcome::Dismissed { .. }))
+    matches!(outcome, Some(Outcome::Answered(_) | Outcome::AnsweredInTerminal(_) | Outcome::Dismissed { .. }))
 }
 
 fn change(context: &mut Context<'_>, id: AskId, kind: ChangeKind, at: Timestamp) -> Result<Arc<Ask>, StoreError> {

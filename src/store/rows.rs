@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::{Ask, AskId, AskKey, NewAsk, Settlement};
+use crate::ask::{Ask, AskId, AskKey, NewAsk, Receipt, Settlement};
 
 use super::{Filter, StateFilter};
 
-const COLUMNS: &str =
-    "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at";
+const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
+     digest, receipt";
 
 fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
     let settlement = match json_or_null(row, 9)? {
@@ -32,8 +32,11 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         opened_at: time(row, 5)?.ok_or_else(|| broken(5, "an ask without a time"))?,
         expires_at: time(row, 6)?,
         on_timeout: word(row, 7)?,
+        racing: row.get(12)?,
+        digest: row.get(13)?,
         deferred: row.get(8)?,
         settlement,
+        receipt: json_or_null(row, 14)?,
     })
 }
 
@@ -77,8 +80,9 @@ fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
 pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp) -> rusqlite::Result<AskId> {
     connection
         .prepare_cached(
-            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout)
-             VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout)",
+            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest)
+             VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
+                     :digest)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
@@ -90,6 +94,8 @@ pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp
             ":opened_at": opened_at.as_millisecond(),
             ":expires_at": new.expires_at.map(Timestamp::as_millisecond),
             ":on_timeout": to_word(new.on_timeout)?,
+            ":racing": new.racing,
+            ":digest": new.digest,
         })?;
     Ok(AskId(connection.last_insert_rowid()))
 }
@@ -120,6 +126,24 @@ pub(super) fn set_deferred(
         .prepare_cached("UPDATE asks SET deferred = ?2, expires_at = ?3 WHERE id = ?1 AND outcome IS NULL")?
         .execute((id.0, deferred, expires_at.map(Timestamp::as_millisecond)))?;
     Ok(changed == 1)
+}
+
+/// Notes what the agent received; `false` if that was noted before.
+pub(super) fn set_receipt(connection: &Connection, id: AskId, receipt: &Receipt) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached("UPDATE asks SET receipt = ?2 WHERE id = ?1 AND receipt IS NULL")?
+        .execute((id.0, to_json(receipt)?))?;
+    Ok(changed == 1)
+}
+
+/// The newest ask of a session with this input.
+pub(super) fn by_digest(connection: &Connection, session: &str, digest: &str) -> rusqlite::Result<Option<Ask>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM asks WHERE session = ?1 AND digest = ?2 ORDER BY id DESC LIMIT 1"
+        ))?
+        .query_row([session, digest], ask)
+        .optional()
 }
 
 pub(super) fn by_id(connection: &Connection, id: AskId) -> rusqlite::Result<Ask> {
@@ -224,7 +248,7 @@ pub(super) fn events_after(
             "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
              WHERE seq > ?1 ORDER BY seq LIMIT ?2"
         ))?
-        .query_map((after, limit as i64), |row| Ok((row.get(12)?, row.get(13)?, ask(row)?)))?
+        .query_map((after, limit as i64), |row| Ok((row.get("seq")?, row.get("kind")?, ask(row)?)))?
         .collect()
 }
 

@@ -7,7 +7,8 @@ use super::StoreError;
 /// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
 const APPLICATION_ID: i32 = 0x414e_5357;
 
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE asks (
         id         INTEGER PRIMARY KEY AUTOINCREMENT,
         key        TEXT NOT NULL,
@@ -41,7 +42,14 @@ const MIGRATIONS: &[&str] = &["
         token_hash BLOB PRIMARY KEY,
         created_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+    ALTER TABLE asks ADD COLUMN racing INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE asks ADD COLUMN digest TEXT;
+    ALTER TABLE asks ADD COLUMN receipt TEXT;   -- JSON; NULL until it is seen
+    CREATE INDEX asks_digest ON asks (session, digest, id) WHERE digest IS NOT NULL;
+",
+];
 
 const NEWEST: u32 = MIGRATIONS.len() as u32;
 

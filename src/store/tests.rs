@@ -57,6 +57,8 @@ fn new_ask(key: &str, detail: usize) -> NewAsk {
         detail: "x".repeat(detail),
         expires_at: None,
         on_timeout: OnTimeout::Native,
+        racing: false,
+        digest: None,
     }
 }
 

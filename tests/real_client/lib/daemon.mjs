@@ -47,6 +47,14 @@ export class Daemon {
     return this.#getOnceUp(`${askPath(ask)}?wait=${LONG_POLL_SECONDS}`);
   }
 
+  /** The ask once Claude Code was seen to have received the answer. */
+  received(ask) {
+    return until(`a receipt of ${ask.key}`, async () => {
+      const seen = await this.#getOnceUp(askPath(ask));
+      return seen.receipt && seen;
+    });
+  }
+
   /** kill -9, returning the pid that was killed. */
   async kill() {
     const { pid } = await this.record();

@@ -29,6 +29,11 @@ export class Terminal {
     return screen;
   }
 
+  /** Closes the window, with whatever runs in it. */
+  close() {
+    return this.#tmux("kill-server");
+  }
+
   async press(...keys) {
     for (const key of keys) await this.#tmux("send-keys", key);
   }

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { CLAUDE, required } from "./clients.mjs";
 import { Daemon } from "./daemon.mjs";
 import { MessagesApi } from "./messages_api.mjs";
-import { endProcessesOf, Process } from "./process.mjs";
-import { within } from "./until.mjs";
+import { endProcessesOf, Process, processesOf } from "./process.mjs";
+import { until, within } from "./until.mjs";
 
 /** A test in a world of its own; a failure reports all that the world knows. */
 export function scenario(name, body) {
@@ -65,6 +65,11 @@ export class World {
   /** What the model was shown together with the result of this call. */
   shown(call) {
     return within(`the model being shown the result of ${call.id}`, this.model.shown(call));
+  }
+
+  /** Resolves once no hook of this world runs any more. */
+  noHookLeft() {
+    return until("every hook has ended", async () => (await processesOf(this.home, "answerback-hook")).length === 0);
   }
 
   async report() {

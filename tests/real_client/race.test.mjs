@@ -1,0 +1,55 @@
+// An interactive session: the terminal's own dialog and the daemon at once, and the first answer wins.
+import assert from "node:assert/strict";
+import { interactive } from "./lib/drivers/interactive.mjs";
+import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
+import { ask, DATABASE } from "./lib/questions.mjs";
+import { scenario } from "./lib/world.mjs";
+
+scenario("race: an answer from elsewhere closes the dialog", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  assert.equal(open.racing, true);
+  await terminal.shows("A file beside the service");
+  await world.daemon.answer(open, { [DATABASE.question]: "SQLite" }, { [DATABASE.question]: "for now" });
+  const shown = await world.shown(call);
+  expectAnswered(shown, call, { [DATABASE.question]: "SQLite" });
+  expectIncludes(shown.result(call).text, "for now");
+  await terminal.shows("done");
+  const { receipt } = await world.daemon.received(open);
+  assert.deepEqual([receipt.as_sent, receipt.answers], [true, { [DATABASE.question]: "SQLite" }]);
+});
+
+scenario("race: an answer at the terminal settles the ask, and the hook beside it ends", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  await terminal.shows("A file beside the service");
+  await terminal.press("2");
+  const { outcome } = await world.daemon.settled(open);
+  assert.equal(outcome.kind, "answered_in_terminal");
+  assert.deepEqual(outcome.answers, { [DATABASE.question]: "SQLite" });
+  assert.equal(outcome.by.channel, "terminal");
+  expectIncludes((await world.shown(call)).result(call).text, "SQLite");
+  await world.noHookLeft();
+});
+
+scenario("race: Esc at the dialog withdraws the ask", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  await terminal.shows("A file beside the service");
+  await terminal.press("Escape");
+  assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
+  await world.noHookLeft();
+});
+
+scenario("race: a closed terminal withdraws the ask", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  await terminal.shows("A file beside the service");
+  await terminal.close();
+  assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
+  await world.noHookLeft();
+});
