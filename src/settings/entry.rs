@@ -89,7 +89,6 @@ struct Group {
     hooks: Vec<Map<String, Value>>,
 }
 
-/// All that should be there, with the program called like this. It has to be called [`PROGRAM`], or the entries would not
 /// All that should be there, with the program called like this and in this mode. It has to be called [`PROGRAM`], or the
 /// entries would not be known again.
 pub fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {

@@ -6,11 +6,13 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempPath};
+
+use super::lease::Lease;
 
 /// As many as the operating system follows.
 const MAX_LINKS: usize = 40;
@@ -53,19 +55,22 @@ impl Target {
     }
 
     pub(super) fn read(&self) -> io::Result<Option<Found>> {
-        let metadata = match fs::metadata(&self.path) {
+        // Opening anything but a file might never end.
+        match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(io::Error::other("this is not a file")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            metadata => metadata?,
+            Err(error) => return Err(error),
+        }
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
         };
-        // Anything else might never end, or never begin.
-        if !metadata.is_file() {
-            return Err(io::Error::other("this is not a file"));
-        }
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(Found { bytes, metadata })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        // Of what is read, which need not be what was there a moment ago.
+        let metadata = file.metadata()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(Found { bytes, metadata }))
     }
 
     /// How many of the directories above the file are not there.
@@ -125,51 +130,58 @@ impl Target {
         }
         new.as_file().sync_all()?;
         let done = match found {
-            Some(found) => self.holds(found)? && self.exchange(new, bytes, found)?,
+            Some(found) => self.holds(found)? && self.exchange(new, found)?,
             None => done(new.persist_noclobber(&self.path).map(drop).map_err(|error| error.error))?,
         };
         self.sync()?;
         Ok(done)
     }
 
-    fn exchange(&self, new: NamedTempFile, bytes: &[u8], found: &Found) -> io::Result<bool> {
+    fn exchange(&self, new: NamedTempFile, found: &Found) -> io::Result<bool> {
+        // Nobody reads ours before it is certain that it stays: what they write later would lack what it lacks.
+        let lease = Lease::take(new.as_file());
         match exchange(new.path(), &self.path) {
             Ok(()) => {}
-            // Not every file system can. What is left of the danger is the moment since `holds`.
+            // Not every file system can do that. What is left then is to look closely, and be quick.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                return done(new.persist(&self.path).map(drop).map_err(|error| error.error));
+                drop(lease);
+                let same = self.read()?.is_some_and(|now| now.bytes == found.bytes);
+                return Ok(same && done(new.persist(&self.path).map(drop).map_err(|error| error.error))?);
             }
             Err(error) => return done(Err(error.into())),
         }
-        // Whoever replaces a file leaves another inode, which shows without reading it; the sooner theirs is back, the
-        // less anybody sees of this.
-        let same_file = fs::symlink_metadata(new.path())?.ino() == found.metadata.ino();
-        if same_file && fs::read(new.path())? == found.bytes {
+        let mut got = inode_at(new.path())?;
+        if got == found.metadata.ino() && fs::read(new.path())? == found.bytes {
             return Ok(true);
         }
-        let mut put = bytes.to_vec();
+        // Somebody wrote in between. Theirs goes back; and should somebody have put another file over ours meanwhile, that
+        // is newer still and goes back in its turn.
+        let mut put = new.as_file().metadata()?.ino();
         loop {
-            let mut theirs = File::open(new.path())?;
             done(exchange(new.path(), &self.path).map_err(io::Error::from))?;
-            if fs::read(new.path())? == put {
-                return Ok(false);
+            let displaced = inode_at(new.path())?;
+            if displaced == put {
+                break;
             }
-            // Somebody has written over what we had put there. That is newer still, and goes back in its turn.
-            put.clear();
-            theirs.read_to_end(&mut put)?;
+            put = std::mem::replace(&mut got, displaced);
         }
+        if lease.is_some()
+            && let Some(theirs) = self.read()?
+        {
+            // Those who wait have found our file already, and must not find our text in it.
+            new.as_file().set_len(0)?;
+            new.as_file().write_all_at(&theirs.bytes, 0)?;
+        }
+        Ok(false)
     }
 
     /// Removes the file if it is still what was found.
     pub(super) fn remove(&self, found: &Found) -> io::Result<bool> {
-        if !self.holds(found)? {
-            return Ok(false);
-        }
-        self.set_aside(found)
+        let aside = Builder::new().prefix(&self.temporary_prefix()).tempfile_in(self.dir())?.into_temp_path();
+        Ok(self.holds(found)? && self.set_aside(aside, found)?)
     }
 
-    fn set_aside(&self, found: &Found) -> io::Result<bool> {
-        let aside = Builder::new().prefix(&self.temporary_prefix()).tempfile_in(self.dir())?.into_temp_path();
+    fn set_aside(&self, aside: TempPath, found: &Found) -> io::Result<bool> {
         if !done(fs::rename(&self.path, &aside))? {
             return Ok(false);
         }
@@ -182,8 +194,15 @@ impl Target {
         Ok(removed)
     }
 
+    /// Whether the file looks as it did when it was read. Quick, because what happens after it may go unnoticed for a
+    /// moment; not the last word, because a file may look the same and not be.
     fn holds(&self, found: &Found) -> io::Result<bool> {
-        Ok(self.read()?.is_some_and(|now| now.bytes == found.bytes))
+        let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+        match fs::symlink_metadata(&self.path) {
+            Ok(now) => Ok(look(&now) == look(&found.metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -198,6 +217,10 @@ fn done(result: io::Result<()>) -> io::Result<bool> {
         Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+fn inode_at(path: &Path) -> io::Result<u64> {
+    Ok(fs::symlink_metadata(path)?.ino())
 }
 
 /// The path without links, of which the end need not be there.
@@ -233,6 +256,9 @@ fn exchange(_: &Path, _: &Path) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
     use super::*;
 
     fn target(dir: &tempfile::TempDir) -> Target {
@@ -270,14 +296,42 @@ mod tests {
         assert!(!target.replace(None, b"new").unwrap());
         assert!(!target.remove(&found).unwrap());
         // In the moment after we looked.
-        let mut new = NamedTempFile::new_in(dir.path()).unwrap();
-        new.write_all(b"new").unwrap();
-        assert!(!target.exchange(new, b"new", &found).unwrap());
-        assert!(!target.set_aside(&found).unwrap());
+        let new = NamedTempFile::new_in(dir.path()).unwrap();
+        assert!(!target.exchange(new, &found).unwrap());
+        let aside = NamedTempFile::new_in(dir.path()).unwrap().into_temp_path();
+        assert!(!target.set_aside(aside, &found).unwrap());
         assert_eq!((text(&target).unwrap().as_str(), names(&dir)), ("theirs", vec!["settings.json".into()]));
         fs::remove_file(target.path()).unwrap();
         assert!(!target.replace(Some(&found), b"new").unwrap());
         assert_eq!(text(&target), None);
+    }
+
+    /// Otherwise what they write next would be made of ours, and their last edit would be lost.
+    #[test]
+    fn who_reads_in_that_moment_reads_what_somebody_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = target(&dir);
+        if Lease::take(NamedTempFile::new_in(dir.path()).unwrap().as_file()).is_none() {
+            eprintln!("skipped: the file system of {} has no leases", dir.path().display());
+            return;
+        }
+        let found = target.read().unwrap().unwrap();
+        fs::write(target.path(), "theirs").unwrap();
+        let over = AtomicBool::new(false);
+        let reads = thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let reads = std::iter::repeat_with(|| text(&target)).take_while(|_| !over.load(Ordering::Relaxed));
+                reads.inspect(|text| assert_eq!(text.as_deref(), Some("theirs"))).count()
+            });
+            for _ in 0..500 {
+                let mut new = NamedTempFile::new_in(dir.path()).unwrap();
+                new.write_all(b"new").unwrap();
+                assert!(!target.exchange(new, &found).unwrap());
+            }
+            over.store(true, Ordering::Relaxed);
+            reader.join().unwrap()
+        });
+        assert!(reads > 10);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod entry;
 mod file;
 pub mod json;
 mod layout;
+mod lease;
 pub mod look;
 pub mod plugin;
 pub mod scope;

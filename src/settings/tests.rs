@@ -1,5 +1,5 @@
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
 use super::entry::{Invocation, entries};
 use super::*;
@@ -240,6 +240,17 @@ fn the_mode_stays() {
         assert_eq!(fs::metadata(scratch.file()).unwrap().mode() & 0o7777, mode);
         scratch.uninstall();
         assert_eq!(fs::metadata(scratch.file()).unwrap().mode() & 0o7777, mode);
+    }
+}
+
+#[test]
+fn the_owner_stays_if_root_installs() {
+    let scratch = Scratch::with(PLAIN);
+    // Nobody else can give a file away.
+    if chown(scratch.file(), Some(1234), Some(4321)).is_ok() {
+        scratch.install();
+        let metadata = fs::metadata(scratch.file()).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (1234, 4321));
     }
 }
 

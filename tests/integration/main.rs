@@ -16,6 +16,7 @@ mod fail_open;
 mod http;
 mod idle;
 mod install;
+mod install_attacked;
 mod life;
 mod picker;
 mod sign_in;
