@@ -5,12 +5,14 @@ import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { ask, DATABASE } from "./lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
+const DIALOG = "Enter to select";
+
 scenario("race: an answer from elsewhere closes the dialog", async (world) => {
   const call = ask(DATABASE);
   const terminal = await interactive(world, call);
   const [open] = await world.daemon.opened(call);
   assert.equal(open.racing, true);
-  await terminal.shows("A file beside the service");
+  await terminal.shows(DIALOG);
   await world.daemon.answer(open, { [DATABASE.question]: "SQLite" }, { [DATABASE.question]: "for now" });
   const shown = await world.shown(call);
   expectAnswered(shown, call, { [DATABASE.question]: "SQLite" });
@@ -24,8 +26,7 @@ scenario("race: an answer at the terminal settles the ask, and the hook beside i
   const call = ask(DATABASE);
   const terminal = await interactive(world, call);
   const [open] = await world.daemon.opened(call);
-  await terminal.shows("A file beside the service");
-  await terminal.press("2");
+  await terminal.leave(DIALOG, "2");
   const { outcome } = await world.daemon.settled(open);
   assert.equal(outcome.kind, "answered_in_terminal");
   assert.deepEqual(outcome.answers, { [DATABASE.question]: "SQLite" });
@@ -38,8 +39,7 @@ scenario("race: Esc at the dialog withdraws the ask", async (world) => {
   const call = ask(DATABASE);
   const terminal = await interactive(world, call);
   const [open] = await world.daemon.opened(call);
-  await terminal.shows("A file beside the service");
-  await terminal.press("Escape");
+  await terminal.leave(DIALOG, "Escape");
   assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
   await world.noHookLeft();
 });
@@ -48,7 +48,7 @@ scenario("race: a closed terminal withdraws the ask", async (world) => {
   const call = ask(DATABASE);
   const terminal = await interactive(world, call);
   const [open] = await world.daemon.opened(call);
-  await terminal.shows("A file beside the service");
+  await terminal.shows(DIALOG);
   await terminal.close();
   assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
   await world.noHookLeft();

@@ -1,4 +1,4 @@
-const CONTEXT = "PreToolUse:AskUserQuestion hook additional context:";
+const CONTEXT = /(?:Pre|Post)ToolUse:AskUserQuestion hook additional context:/;
 
 /** What one request showed the model after its own last message. */
 export class Shown {
@@ -18,7 +18,7 @@ export class Shown {
   /** The contexts that our hooks added, one string for each. The client puts them all into one system message. */
   get contexts() {
     return this.blocks
-      .filter(({ role, type, text }) => role === "system" && type === "text" && text.startsWith(CONTEXT))
+      .filter(({ role, type, text }) => role === "system" && type === "text" && text.search(CONTEXT) === 0)
       .flatMap(({ text }) => text.split(CONTEXT).slice(1))
       .map((text) => text.trim());
   }

@@ -29,6 +29,16 @@ export class Terminal {
     return screen;
   }
 
+  /** Presses a key at a dialog until it has left. A dialog that was just drawn may not listen yet, and drops the key. */
+  async leave(dialog, key) {
+    await this.shows(dialog);
+    await until(`${key} ending the dialog`, async () => {
+      await this.press(key);
+      const gone = async () => !(await this.#tmux("capture-pane", "-p")).includes(dialog);
+      return until("the dialog leaving", gone, 1_000).then(() => true, () => false);
+    });
+  }
+
   /** Closes the window, with whatever runs in it. */
   close() {
     return this.#tmux("kill-server");

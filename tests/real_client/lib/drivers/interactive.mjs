@@ -14,7 +14,7 @@ export async function interactive(world, ...calls) {
   };
   await fs.writeFile(path.join(world.home, ".claude.json"), JSON.stringify(state));
   const terminal = await Terminal.open(world, "claude", { columns: 120, rows: 50 });
-  await terminal.shows("? for shortcuts");
+  await terminal.shows("❯");
   await prompt(terminal, "ask me");
   return terminal;
 }
