@@ -145,6 +145,9 @@ impl Registry {
         if let Some(parked) = self.0.open.park_by_digest(&session, &digest) {
             return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
         }
+        if let Some(ask) = self.0.open.claim(&session, &digest) {
+            return Ok(Attached::Settled(ask));
+        }
         if resumed
             && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
             && ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
@@ -192,6 +195,7 @@ impl Registry {
 
     /// The agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
     pub async fn session_went_on(&self, session: &str, has_ended: bool) -> Result<(), StoreError> {
+        self.0.open.forget_unclaimed(session);
         for ask in self.0.open.of_session(session) {
             if (has_ended || ask.racing)
                 && !ask.deferred

@@ -1,15 +1,19 @@
 //! The open asks in memory: a projection of what the store has committed, and the bell each waiter listens to.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
 use tokio::sync::{broadcast, watch};
 
-use crate::ask::{Ask, AskKey};
+use crate::ask::{Ask, AskKey, Outcome};
 use crate::store::{Change, ChangeKind, Cursor, Loaded};
 
 /// How far a reader of live changes may fall behind before it has to read them from the store.
 const LIVE_CHANGES: usize = 1024;
+
+/// A dialog follows its announcement within milliseconds; what lies here longer has none.
+const MAX_UNCLAIMED: usize = 64;
 
 /// What those who wait for an ask are told.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +110,8 @@ pub(super) struct Parked {
 #[derive(Debug)]
 pub(super) struct OpenAsks {
     by_key: DashMap<AskKey, OpenAsk>,
+    /// Asks that were settled after they were announced and before their dialog came, oldest first.
+    unclaimed: Mutex<VecDeque<Arc<Ask>>>,
     live: broadcast::Sender<Arc<Change>>,
     cursor: watch::Sender<Cursor>,
 }
@@ -116,7 +122,8 @@ impl OpenAsks {
         for ask in loaded.open {
             by_key.insert(ask.key.clone(), OpenAsk::new(Arc::new(ask)));
         }
-        Self { by_key, live: broadcast::channel(LIVE_CHANGES).0, cursor: watch::channel(loaded.cursor).0 }
+        let (live, cursor) = (broadcast::channel(LIVE_CHANGES).0, watch::channel(loaded.cursor).0);
+        Self { by_key, unclaimed: Mutex::default(), live, cursor }
     }
 
     /// Takes over a committed change and rings the bells. Runs on the store's thread.
@@ -126,6 +133,9 @@ impl OpenAsks {
             ChangeKind::Opened => drop(self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask)))),
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
+                    if ask.racing && open.waiters.parking().arrivals == 0 {
+                        self.keep_unclaimed(ask);
+                    }
                     open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));
                 }
             }
@@ -165,6 +175,34 @@ impl OpenAsks {
         fitting.retain(|ask| ask.digest.as_deref() == Some(digest));
         fitting.sort_unstable_by_key(|ask| ask.id);
         fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
+    }
+
+    fn keep_unclaimed(&self, ask: &Arc<Ask>) {
+        if ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome == Outcome::Withdrawn) {
+            return;
+        }
+        let mut unclaimed = self.unclaimed();
+        if unclaimed.len() == MAX_UNCLAIMED {
+            unclaimed.pop_front();
+        }
+        unclaimed.push_back(Arc::clone(ask));
+    }
+
+    /// The outcome of an ask whose dialog comes only now.
+    pub(super) fn claim(&self, session: &str, digest: &str) -> Option<Arc<Ask>> {
+        let mut unclaimed = self.unclaimed();
+        let fits = |ask: &Arc<Ask>| ask.key.session() == session && ask.digest.as_deref() == Some(digest);
+        let index = unclaimed.iter().position(fits)?;
+        unclaimed.remove(index)
+    }
+
+    /// The agent went on: no dialog comes any more.
+    pub(super) fn forget_unclaimed(&self, session: &str) {
+        self.unclaimed().retain(|ask| ask.key.session() != session);
+    }
+
+    fn unclaimed(&self) -> MutexGuard<'_, VecDeque<Arc<Ask>>> {
+        self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn of_session(&self, session: &str) -> Vec<Arc<Ask>> {

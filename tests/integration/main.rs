@@ -19,6 +19,7 @@ mod install;
 mod install_attacked;
 mod life;
 mod picker;
+mod race;
 mod sign_in;
 mod store;
 mod world;

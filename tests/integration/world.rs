@@ -145,6 +145,19 @@ impl World {
         pid
     }
 
+    /// The same, once a hook has its connection: it waits then, and comes back.
+    pub(crate) fn kill_daemon_once_parked(&self, hook: &Hook) {
+        let socket = self.state("daemon.sock").display().to_string();
+        until("the hook's connection", || {
+            let waiting = fs::read_to_string(format!("/proc/{}/wchan", hook.pid())).ok()?;
+            let sockets = fs::read_to_string("/proc/net/unix").ok()?;
+            (waiting.contains("unix") && sockets.lines().filter(|line| line.ends_with(&socket)).count() >= 2)
+                .then_some(())
+        });
+        let pid = self.kill_daemon();
+        self.until_daemon_other_than(pid);
+    }
+
     /// Waits for a daemon that somebody else starts.
     pub(crate) fn until_daemon_other_than(&self, pid: u32) {
         until("another daemon", || {

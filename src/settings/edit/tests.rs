@@ -3,13 +3,20 @@ use std::path::PathBuf;
 
 use serde_json::{Map, json};
 
-use super::super::entry::{Invocation, entries};
+use super::super::entry::{self, Invocation};
 use super::*;
 use crate::claude_code::Mode;
 
 mod properties;
 
 const HOOK: &str = "/opt/answerback/answerback-hook";
+
+/// One entry: what is shown with it holds for each of several, and [`many`] shows the rest.
+fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {
+    let mut entries = entry::entries(invocation, mode);
+    entries.retain(|entry| entry.event == "PreToolUse");
+    entries
+}
 
 fn wanted() -> Vec<Entry> {
     entries(&Invocation::Exec(HOOK.into()), Mode::Auto)
