@@ -32,7 +32,10 @@ use crate::settings::{Outcome, Settings, claude_version, plugin};
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
-    /// What becomes of questions: `hold` they wait in Answerback, `native` the terminal asks as ever, `auto` the best there is (today, hold)
+    /// What becomes of questions
+    ///
+    /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
+    /// that they do. `native`: the terminal alone asks. `auto`: race where a person is at the terminal, hold where nobody is.
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = mode())]
     mode: Mode,
 }

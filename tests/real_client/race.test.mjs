@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { interactive } from "./lib/drivers/interactive.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE } from "./lib/questions.mjs";
+import { ask, DATABASE, LICENCE } from "./lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const DIALOG = "Enter to select";
@@ -52,4 +52,48 @@ scenario("race: a closed terminal withdraws the ask", async (world) => {
   await terminal.close();
   assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
   await world.noHookLeft();
+});
+
+scenario("race: Chat about this withdraws the ask at the end of the turn", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  await terminal.leave(DIALOG, "4");
+  assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
+  await world.noHookLeft();
+});
+
+scenario("race: a daemon that is killed comes back, and the dialog is still answered from elsewhere", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  await world.daemon.opened(call);
+  await terminal.shows(DIALOG);
+  await world.daemon.restarted(await world.daemon.kill());
+  const [open] = await world.daemon.opened(call);
+  await world.daemon.answer(open, { [DATABASE.question]: "Postgres" });
+  expectAnswered(await world.shown(call), call, { [DATABASE.question]: "Postgres" });
+  await terminal.shows("done");
+});
+
+scenario("race: two asks at once, one answered here and one there", async (world) => {
+  const [first, second] = [ask(DATABASE), ask(LICENCE)];
+  const terminal = await interactive(world, first, second);
+  const [here] = await world.daemon.opened(first, second);
+  await terminal.shows(DATABASE.question);
+  await world.daemon.answer(here, { [DATABASE.question]: "SQLite" });
+  await terminal.shows(LICENCE.question);
+  await terminal.leave(DIALOG, "1");
+  const shown = await world.shown(first);
+  expectIncludes(shown.result(first).text, "SQLite");
+  expectIncludes(shown.result(second).text, "Yes");
+  await world.noHookLeft();
+});
+
+scenario("race: dismissed elsewhere, the dialog closes and the model is told why", async (world) => {
+  const call = ask(DATABASE);
+  const terminal = await interactive(world, call);
+  const [open] = await world.daemon.opened(call);
+  await terminal.shows(DIALOG);
+  await world.daemon.dismiss(open, "Use what the README says.");
+  expectIncludes((await world.shown(call)).result(call).text, "Use what the README says.");
 });
