@@ -6,7 +6,7 @@ use super::Finding;
 
 const CHECK: &str = "claude_code";
 
-/// The first version that takes answers from a hook as its own.
+/// The first version that takes answers before it has opened its dialog.
 const CARRIES_ANSWERS: Version = Version(2, 1, 85);
 /// The first whose one-shot runs do not have the asking tool.
 const ONE_SHOT_WITHOUT_TOOL: Version = Version(2, 1, 187);
@@ -24,10 +24,10 @@ pub(super) fn examine(version: Option<Version>) -> Vec<Finding> {
     let mut findings = Vec::new();
     if version < CARRIES_ANSWERS {
         let Version(major, minor, patch) = CARRIES_ANSWERS;
-        findings.push(Finding::error(
+        findings.push(Finding::warning(
             CHECK,
-            format!("{name} ignores answers that come from a hook"),
-            format!("Update Claude Code to {major}.{minor}.{patch} or later."),
+            format!("{name} takes answers only beside its own dialog, with a person at the terminal"),
+            format!("Update Claude Code to {major}.{minor}.{patch} or later for headless runs and for `--mode hold`."),
         ));
     } else {
         findings.push(Finding::ok(CHECK, format!("{name} takes answers from the hook")));
@@ -56,8 +56,8 @@ mod tests {
     fn versions_and_what_they_carry() {
         for (version, level, findings) in [
             (None, Level::Warning, 1),
-            (Some(Version(2, 0, 76)), Level::Error, 1),
-            (Some(Version(2, 1, 84)), Level::Error, 1),
+            (Some(Version(2, 0, 76)), Level::Warning, 1),
+            (Some(Version(2, 1, 84)), Level::Warning, 1),
             (Some(Version(2, 1, 85)), Level::Ok, 1),
             (Some(Version(2, 1, 186)), Level::Ok, 1),
             (Some(Version(2, 1, 325)), Level::Ok, 2),
