@@ -27,7 +27,13 @@ while [[ $# -gt 0 ]]; do
     case $1 in
         --project | --bin-dir)
             [[ -n ${2:-} ]] || fail "$1 needs a directory" "see --help"
-            if [[ $1 == --project ]]; then project=$2; else bin_dir=$2; fi
+            # As the caller means it, whatever directory we work in.
+            if [[ $1 == --project ]]; then
+                project=$(cd "$2" 2>/dev/null && pwd) || fail "$2 is not a directory" "name the directory Claude Code is started in"
+            else
+                mkdir -p "$2"
+                bin_dir=$(cd "$2" && pwd)
+            fi
             shift 2
             ;;
         --help | -h)
@@ -38,7 +44,6 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 
-[[ -z $project || -d $project ]] || fail "$project is not a directory" "name the directory Claude Code is started in"
 command -v cargo >/dev/null || fail "cargo is missing" "install Rust, from your package manager or with rustup, then run this again"
 command -v cc >/dev/null || fail "a C compiler is missing" "install gcc or clang (Debian: apt install gcc libc6-dev; macOS: xcode-select --install)"
 
@@ -53,8 +58,9 @@ hook=$target_dir/release/answerback-hook
 static_target=$(uname -m)-unknown-linux-musl
 if [[ $(uname -s) == Linux ]] && rustup target add "$static_target" >/dev/null 2>&1; then
     step "Building the hook without the C library, because it starts faster"
-    cargo build --release --locked --no-default-features --bin answerback-hook --target "$static_target"
-    hook=$target_dir/$static_target/release/answerback-hook
+    if cargo build --release --locked --no-default-features --bin answerback-hook --target "$static_target"; then
+        hook=$target_dir/$static_target/release/answerback-hook
+    fi
 fi
 
 step "Installing into $bin_dir"

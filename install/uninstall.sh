@@ -38,7 +38,16 @@ answerback=$bin_dir/answerback
 
 state_dir=$("$answerback" status --json | sed -n 's/^ *"state_dir": "\(.*\)",\{0,1\}$/\1/p') || true
 # The hook goes first: without its program, Claude Code would complain on every question.
-"$answerback" uninstall --everywhere
+"$answerback" uninstall --everywhere ||
+    fail "the hook is still in the settings named above, so the programs stay" "correct those files, then run this again"
+if command -v systemctl >/dev/null && [[ -f $HOME/.config/systemd/user/answerback.service ]]; then
+    systemctl --user disable --now answerback || true
+    rm -f "$HOME/.config/systemd/user/answerback.service"
+fi
+if [[ -f $HOME/Library/LaunchAgents/answerback.plist ]]; then
+    launchctl unload "$HOME/Library/LaunchAgents/answerback.plist" || true
+    rm -f "$HOME/Library/LaunchAgents/answerback.plist"
+fi
 "$answerback" stop --release
 rm -f "$bin_dir/answerback" "$bin_dir/answerback-hook"
 echo "Removed the programs from $bin_dir." >&2

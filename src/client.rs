@@ -14,7 +14,7 @@ use crate::api::{AskList, AskView, Problem, State};
 const START: Duration = Duration::from_secs(5);
 /// One round of waiting; then it is asked again.
 const ROUND_SECONDS: u32 = 60;
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(250);
 const AGENT: &str = concat!("answerback/", env!("CARGO_PKG_VERSION"));
 
 /// Why a command gets nothing from the daemon.
@@ -91,30 +91,43 @@ impl Client {
         self.get("/v1/asks")
     }
 
-    /// The open asks, once anything has changed after a cursor. A daemon that restarts meanwhile is no obstacle.
+    /// The open asks, once anything has changed after a cursor, or after a minute.
+    pub fn poll(&self, cursor: &str) -> Result<AskList, ClientError> {
+        self.patiently(|client| client.get(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}")))
+    }
+
+    /// The open asks, once anything has changed after a cursor.
     pub fn next_change(&self, cursor: &str) -> Result<AskList, ClientError> {
-        self.patiently(|| {
-            let list: AskList = self.get(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}"))?;
-            Ok((list.cursor != cursor).then_some(list))
-        })
+        loop {
+            let list = self.poll(cursor)?;
+            if list.cursor != cursor {
+                return Ok(list);
+            }
+        }
     }
 
     /// The ask, once it is settled.
     pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
-        self.patiently(|| {
-            let ask: AskView = self.get(&format!("/v1/asks/{key}?wait={ROUND_SECONDS}"))?;
-            Ok((ask.state == State::Settled).then_some(ask))
-        })
+        loop {
+            let ask: AskView = self.patiently(|client| client.get(&format!("/v1/asks/{key}?wait={ROUND_SECONDS}")))?;
+            if ask.state == State::Settled {
+                return Ok(ask);
+            }
+        }
     }
 
-    fn patiently<T>(&self, mut round: impl FnMut() -> Result<Option<T>, ClientError>) -> Result<T, ClientError> {
+    /// Outlasts daemons. One that was killed is started again; one that was stopped is not, but waited for.
+    fn patiently<T>(&self, attempt: impl Fn(&Self) -> Result<T, ClientError>) -> Result<T, ClientError> {
         loop {
-            match round() {
-                Ok(Some(value)) => return Ok(value),
-                Ok(None) => {}
-                // A daemon that restarts; one that does so all the time must not keep us busy.
-                Err(ClientError::Exchange(ExchangeError::Lost(_))) => std::thread::sleep(PAUSE),
-                Err(error) => return Err(error),
+            let was_stopped = !self.paths.daemon_json().exists();
+            let client = Self { starts: self.starts && !was_stopped, paths: self.paths.clone() };
+            match attempt(&client) {
+                Err(
+                    ClientError::Exchange(ExchangeError::Lost(_)) | ClientError::NotRunning | ClientError::Start(_),
+                ) => {
+                    std::thread::sleep(PAUSE);
+                }
+                done => return done,
             }
         }
     }

@@ -47,7 +47,7 @@ echo "-- a question that waits while it is updated"
 answerback demo
 cp "$scratch/shop/.claude/settings.json" "$scratch/settings.installed"
 before=$(answerback status --json | jq .pid)
-"$scratch/checkout/install/install.sh" --project "$scratch/shop" >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+(cd "$scratch/shop" && ../checkout/install/install.sh --project . >/dev/null 2>"$scratch/log") || fail "$(cat "$scratch/log")"
 cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.installed" || fail "the second time changed the settings"
 [[ $(answerback status --json | jq .pid) != "$before" ]] || fail "the old daemon still runs"
 [[ $(answerback pending --json | jq '.asks | length') == 1 ]] || fail "the question was lost"

@@ -1,5 +1,7 @@
 //! `answerback answer`: answer a question, on the command line or by choosing.
 
+use std::io::{self, IsTerminal};
+
 use anstream::eprintln;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -14,7 +16,7 @@ use super::{choose, client, which};
 
 /// Answer a question
 ///
-/// Without anything, choose interactively. With labels (or any other text), answer the question that is open, or the one with KEY. A
+/// Without anything, choose interactively, beginning with the question that has waited longest. With labels (or any other text), answer the question that is open, or the one with KEY. A
 /// question is named by its text, its header or its number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -29,10 +31,10 @@ pub(super) struct Args {
     #[arg(value_name = "KEY] [LABEL")]
     words: Vec<String>,
     /// Answer one question; again for another label of a multi-select
-    #[arg(short, long = "answer", value_name = "QUESTION=ANSWER")]
+    #[arg(short, long = "answer", value_name = "QUESTION=ANSWER", allow_hyphen_values = true)]
     answers: Vec<String>,
     /// Add a note to an answer
-    #[arg(short, long = "note", value_name = "QUESTION=TEXT")]
+    #[arg(short, long = "note", value_name = "QUESTION=TEXT", allow_hyphen_values = true)]
     notes: Vec<String>,
     /// Leave the other questions unanswered
     #[arg(long)]
@@ -43,9 +45,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
+    let says_nothing = args.answers.is_empty() && args.notes.is_empty() && !args.partial;
+    if let [.., oldest] = open.as_slice()
+        && open.len() > 1
+        && args.words.is_empty()
+        && says_nothing
+        && io::stdin().is_terminal()
+    {
+        let exit = choose::run(&client, oldest)?;
+        eprintln!("{} more to answer.", open.len() - 1);
+        return Ok(exit);
+    }
     let (ask, labels) = meant(&open, &args.words)?;
-    let is_bare = labels.is_empty() && args.answers.is_empty() && args.notes.is_empty() && !args.partial;
-    if is_bare {
+    if labels.is_empty() && says_nothing {
         return choose::run(&client, ask);
     }
     let draft = draft(&ask.questions, labels, args)?;
@@ -68,7 +80,7 @@ fn meant<'a, 'b>(open: &'a [AskView], words: &'b [String]) -> anyhow::Result<(&'
     let [first, rest @ ..] = words else { return Ok((which::ask(open, None)?, &[])) };
     if let [only] = open {
         let is_label = only.questions.iter().any(|question| label(question, first).is_some());
-        let is_key = only.key == *first || (!is_label && only.key.contains(first.as_str()));
+        let is_key = only.key == *first || (!is_label && which::is_part_of_only_key(&only.key, first));
         return Ok((only, if is_key { rest } else { words }));
     }
     Ok((which::ask(open, Some(first))?, rest))
@@ -177,6 +189,9 @@ mod tests {
             (&one[..], vec!["yes"], "s1__toolu_Yes1", 1),
             (&one, vec!["toolu_Yes1", "No"], "s1__toolu_Yes1", 1),
             (&one, vec!["something", "else"], "s1__toolu_Yes1", 2),
+            (&one, vec!["1"], "s1__toolu_Yes1", 1),
+            (&one, vec!["toolu"], "s1__toolu_Yes1", 1),
+            (&one, vec![""], "s1__toolu_Yes1", 1),
             (&one, vec![], "s1__toolu_Yes1", 0),
             (&two, vec!["bbb", "No"], "s1__toolu_bbb", 1),
         ] {

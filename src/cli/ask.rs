@@ -1,5 +1,7 @@
 //! `answerback ask`: any script asks a person.
 
+use std::io::{self, IsTerminal, Write};
+
 use anstream::eprintln;
 use anyhow::Context;
 use jiff::SignedDuration;
@@ -8,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::api::{AskRequest, AskView, Nothing, OutcomeKind};
 use crate::ask::{Question, QuestionOption};
 use crate::client::Client;
+use crate::terminal::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
 use super::{client, print_json, time};
@@ -25,7 +28,7 @@ pub(super) struct Args {
     /// What to ask
     question: String,
     /// Something to choose; without any, the answer is free text
-    #[arg(short, long = "option", value_name = "LABEL[: DESCRIPTION]")]
+    #[arg(short, long = "option", value_name = "LABEL[: DESCRIPTION]", allow_hyphen_values = true)]
     options: Vec<String>,
     /// Allow more than one choice
     #[arg(long)]
@@ -48,13 +51,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let end = runtime.block_on(async {
         // Before the question is asked: from then on it must be taken back.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut hang_up = signal(SignalKind::hangup())?;
         let ask: AskView = client.post("/v1/asks", &request)?;
         eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
             settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => report(args, &settled??),
-            _ = interrupt.recv() => take_back(&client, &ask),
-            _ = terminate.recv() => take_back(&client, &ask),
+            _ = interrupt.recv() => take_back(&client, &ask, Exit::Interrupted),
+            _ = terminate.recv() => take_back(&client, &ask, Exit::Terminated),
+            _ = hang_up.recv() => take_back(&client, &ask, Exit::HungUp),
         }
     });
     // The thread that waits would be waited for.
@@ -84,10 +89,11 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
     })
 }
 
-fn take_back(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
+fn take_back(client: &Client, ask: &AskView, exit: Exit) -> anyhow::Result<Exit> {
     let _: AskView = client.post(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {})?;
-    eprintln!("Taken back.");
-    Ok(Exit::Interrupted)
+    // Nobody may be there to read it.
+    let _ = writeln!(anstream::stderr(), "Taken back.");
+    Ok(exit)
 }
 
 fn report(args: &Args, ask: &AskView) -> anyhow::Result<Exit> {
@@ -98,14 +104,17 @@ fn report(args: &Args, ask: &AskView) -> anyhow::Result<Exit> {
     match outcome.kind {
         OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal => {
             if !args.json {
-                // For scripts: as it was given, and nothing else.
-                outcome.answers.iter().flatten().for_each(|(_, answer)| println!("{answer}"));
+                for (_, answer) in outcome.answers.iter().flatten() {
+                    // For scripts: as it was given, and nothing else.
+                    let shown = if io::stdout().is_terminal() { sanitise(answer) } else { answer.clone() };
+                    outln!("{shown}");
+                }
             }
             Ok(Exit::Success)
         }
         OutcomeKind::Dismissed => {
             match &outcome.reason {
-                Some(reason) => eprintln!("Dismissed: {}", crate::terminal::one_line(reason)),
+                Some(reason) => eprintln!("Dismissed: {}", one_line(reason)),
                 None => eprintln!("Dismissed."),
             }
             Ok(Exit::Dismissed)

@@ -10,6 +10,7 @@ use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing, OutcomeKind};
 use crate::ask::Channel;
 use crate::client::Client;
 use crate::picker::{self, Picked, Title};
+use crate::terminal::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
 use super::{answer, settle, time};
@@ -30,7 +31,13 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     match picked {
         Picked::Answer { answers, notes } => {
             let request = AnswerRequest { answers, notes, partial: false };
-            answer::tell(&client.post(&path("answer"), &request)?);
+            match client.post(&path("answer"), &request) {
+                Ok(settled) => answer::tell(&settled),
+                Err(error) => {
+                    keep_words(&request);
+                    return Err(error.into());
+                }
+            }
         }
         Picked::Dismiss { reason } => {
             settle::tell("Dismissed", &client.post(&path("dismiss"), &DismissRequest { reason })?);
@@ -46,6 +53,18 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Success)
+}
+
+/// What a person has typed is not thrown away with the screen.
+fn keep_words(request: &AnswerRequest) {
+    eprintln!("This was not sent:");
+    for (question, answer) in &request.answers {
+        let answer = answer.as_str().map_or_else(|| answer.to_string(), ToOwned::to_owned);
+        eprintln!("  {}: {}", one_line(question), sanitise(&answer));
+    }
+    for (question, note) in &request.notes {
+        eprintln!("  {} (note): {}", one_line(question), sanitise(note));
+    }
 }
 
 fn title(ask: &AskView) -> Title {

@@ -8,11 +8,12 @@ use anstream::{eprintln, println};
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use crate::doctor::until_arrived;
 use crate::terminal::sanitise;
 use crate::token::Token;
 
 use super::client;
-use super::exit::Exit;
+use super::exit::{Exit, hinted};
 use super::programs::hook_program;
 
 /// Let a pretend agent ask two questions through the real hook
@@ -33,13 +34,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (session, tool_use_id) =
         (format!("demo-{}", &random.reveal()[..8]), format!("toolu_{}", &random.reveal()[8..20]));
     let key = format!("{session}__{tool_use_id}");
-    // First the daemon: then the hook cannot fail to find one, and we can see the question arrive.
-    let client = client()?;
-    let mut list = client.open_asks()?;
-    let child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
-    while !list.asks.iter().any(|ask| ask.key == key) {
-        list = client.next_change(&list.cursor)?;
-    }
+    let mut child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
+    until_arrived(&client()?, &key, &mut child)
+        .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
     eprintln!("A pretend agent asks. Answer it with: answerback answer {tool_use_id}");
     if !args.wait {
         return Ok(Exit::Success);

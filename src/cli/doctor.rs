@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anstream::println;
 use serde_json::json;
 
 use crate::client::Client;
@@ -39,18 +38,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let hook = hook_path()?;
     let project = std::path::absolute(&args.project)?;
     let mut findings = if args.round_trip { Vec::new() } else { doctor::examine(&paths, &hook, &project) };
-    findings.push(doctor::round_trip(&Client::new(paths), &hook));
+    findings.push(doctor::round_trip(&Client::new(paths.clone()), &hook));
+    if !args.round_trip {
+        findings.push(doctor::port(&paths));
+    }
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     if args.json {
         print_json(&json!({"ok": worst < Level::Error, "findings": findings}))?;
     } else {
-        findings.iter().for_each(show);
-        summarise(&findings);
+        findings.iter().try_for_each(show)?;
+        summarise(&findings)?;
     }
     Ok(if worst == Level::Error { Exit::Failure } else { Exit::Success })
 }
 
-fn show(finding: &Finding) {
+fn show(finding: &Finding) -> anyhow::Result<()> {
     let (mark, look) = match finding.level {
         Level::Ok => ("✓", style::GOOD),
         Level::Note => ("·", style::FAINT),
@@ -60,23 +62,25 @@ fn show(finding: &Finding) {
     let room = terminal::width().saturating_sub(4);
     let mut mark = mark;
     for line in wrap(&finding.message, room) {
-        println!("{look}{mark}{look:#} {line}");
+        outln!("{look}{mark}{look:#} {line}");
         mark = " ";
     }
     let faint = style::FAINT;
     for line in finding.fix.iter().flat_map(|fix| wrap(fix, room)) {
-        println!("    {faint}{line}{faint:#}");
+        outln!("    {faint}{line}{faint:#}");
     }
+    Ok(())
 }
 
-fn summarise(findings: &[Finding]) {
+fn summarise(findings: &[Finding]) -> anyhow::Result<()> {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     let plural = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     };
     match (count(Level::Error), count(Level::Warning)) {
-        (0, 0) => println!("\nAll is well."),
-        (errors, warnings) => println!("\n{}, {}.", plural(errors, "error"), plural(warnings, "warning")),
+        (0, 0) => outln!("\nAll is well."),
+        (errors, warnings) => outln!("\n{}, {}.", plural(errors, "error"), plural(warnings, "warning")),
     }
+    Ok(())
 }

@@ -16,8 +16,12 @@ pub(super) enum Exit {
     Closed = 5,
     /// There is no daemon.
     NotRunning = 6,
-    /// Ctrl-C, as shells say it.
+    /// The terminal was closed, as shells say it.
+    HungUp = 129,
+    /// Ctrl-C.
     Interrupted = 130,
+    /// Somebody ended it.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anstream::println;
 use jiff::Timestamp;
 
 use crate::api::{AskList, AskView, OutcomeKind};
+use crate::doctor;
 use crate::terminal::{self, one_line, style, wrap};
 
 use super::exit::{Exit, hinted};
@@ -49,19 +49,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(since) = args.since {
         add("opened_since", &since.to_string());
     }
-    let list: AskList = client()?.get(&format!("/v1/asks?{query}"))?;
+    let mut list: AskList = client()?.get(&format!("/v1/asks?{query}"))?;
+    // What the doctor asked itself is nobody's history.
+    list.asks.retain(|ask| !ask.session.starts_with(doctor::SESSION_PREFIX));
     if args.json {
         print_json(&list)?;
         return Ok(Exit::Success);
     }
     if list.asks.is_empty() {
-        println!("Nothing was found.");
+        outln!("Nothing was found.");
     }
     for ask in &list.asks {
-        show(ask);
+        show(ask)?;
     }
     if list.next.is_some() {
-        println!("There are more: use --limit, or narrow the search.");
+        outln!("There are more: use --limit, or narrow the search.");
     }
     Ok(Exit::Success)
 }
@@ -72,9 +74,9 @@ fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-fn show(ask: &AskView) {
+fn show(ask: &AskView) -> anyhow::Result<()> {
     let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
-    let Some(outcome) = &ask.outcome else { return };
+    let Some(outcome) = &ask.outcome else { return Ok(()) };
     let by = outcome
         .by
         .as_ref()
@@ -89,25 +91,26 @@ fn show(ask: &AskView) {
         OutcomeKind::Withdrawn => "withdrawn",
     };
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
-    println!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
+    outln!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
     let room = terminal::width().saturating_sub(2);
     for question in &ask.questions {
         for line in wrap(&question.question, room) {
-            println!("  {strong}{line}{strong:#}");
+            outln!("  {strong}{line}{strong:#}");
         }
         let answer = outcome.answers.as_ref().and_then(|answers| answers.get(&question.question));
         for line in answer.map(|answer| wrap(answer, room)).into_iter().flatten() {
-            println!("  {good}{line}{good:#}");
+            outln!("  {good}{line}{good:#}");
         }
         let note = outcome.notes.as_ref().and_then(|notes| notes.get(&question.question));
         for line in note.map(|note| wrap(note, room)).into_iter().flatten() {
-            println!("  {faint}{line}{faint:#}");
+            outln!("  {faint}{line}{faint:#}");
         }
     }
     for line in outcome.reason.as_deref().map(|reason| wrap(reason, room)).into_iter().flatten() {
-        println!("  {warning}{line}{warning:#}");
+        outln!("  {warning}{line}{warning:#}");
     }
-    println!();
+    outln!("");
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
 //! `answerback install`: the hook into Claude Code's settings.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
+use anstream::eprintln;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
 use super::exit::{Exit, hinted};
-use super::paths;
 use super::programs::hook_program;
-use super::settings::{Options, print, print_diff, report};
+use super::settings::{Options, print_diff, report, shown};
+use super::{paths, print_json};
 use crate::claude_code::Mode;
 use crate::settings::entry::{self, Invocation, is_plain};
 use crate::settings::scope::Scope;
-use crate::settings::{Outcome, Settings, claude_version, plugin};
+use crate::settings::{Outcome, Settings, claude_version, look, plugin};
+use crate::terminal::one_line;
 
 /// Put the hook into Claude Code's settings
 ///
@@ -57,9 +58,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let paths = paths()?;
     let settings = Settings::at(&place.file, &paths)?;
 
-    let texts: Vec<_> = place.session_files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let bytes = place.session_files.iter().filter_map(|file| look::read(file).ok());
+    let texts: Vec<_> = bytes.filter_map(|bytes| String::from_utf8(bytes).ok()).collect();
     if let Some(plugin) = plugin::enabled(texts.iter().map(String::as_str)) {
-        tell_of_plugin(&plugin, settings.path(), &args.options);
+        tell_of_plugin(&plugin, settings.path(), &args.options)?;
         return Ok(Exit::Success);
     }
 
@@ -68,11 +70,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if json {
         let mut report = report(&change, settings.path(), dry_run);
         report["command"] = invocation.command().into();
-        print(&format!("{report}\n"));
+        print_json(&report)?;
         return Ok(Exit::Success);
     }
-    print_diff(&change, settings.path());
-    let file = settings.path().display();
+    print_diff(&change, settings.path())?;
+    let file = shown(settings.path());
     match (change.outcome, dry_run) {
         (Outcome::AlreadyInstalled, _) => eprintln!("The hook is already installed in {file}."),
         (_, true) => eprintln!("This would change in {file}. Nothing was changed."),
@@ -80,7 +82,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (_, false) => eprintln!("The hook is installed in {file}."),
     }
     if let Some(backup) = &change.backup {
-        eprintln!("What was there before is kept in {}.", backup.display());
+        eprintln!("What was there before is kept in {}.", shown(backup));
     }
     if change.is_change() && !dry_run {
         eprintln!(
@@ -92,23 +94,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Twice the hook would be twice the question.
-fn tell_of_plugin(plugin: &str, file: &Path, options: &Options) {
+fn tell_of_plugin(plugin: &str, file: &Path, options: &Options) -> anyhow::Result<()> {
     if options.json {
         let path = file.to_string_lossy();
         let report = json!({
             "path": path, "outcome": "plugin_enabled", "changed": false, "dry_run": options.dry_run, "plugin": plugin,
         });
-        print(&format!("{report}\n"));
-        return;
+        return print_json(&report);
     }
+    let plugin = one_line(plugin);
     eprintln!("Nothing was changed: the plugin {plugin} is enabled and brings the hook already.");
-    eprintln!("To have it in {} instead, disable the plugin first.", file.display());
+    eprintln!("To have it in {} instead, disable the plugin first.", shown(file));
+    Ok(())
 }
 
 fn whereabouts(scope: &Scope) -> String {
     match scope {
         Scope::User => "in any project".to_owned(),
-        Scope::Project(dir) | Scope::Local(dir) => format!("in {}", dir.display()),
+        Scope::Project(dir) | Scope::Local(dir) => format!("in {}", shown(dir)),
     }
 }
 

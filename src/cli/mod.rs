@@ -1,5 +1,12 @@
 //! The commands, one file each. Data goes to stdout, talk to stderr.
 
+/// Writes a line to stdout, without colours where nobody sees them. Fails where `println!` would panic.
+macro_rules! outln {
+    ($($arg:tt)*) => {
+        std::io::Write::write_fmt(&mut anstream::stdout(), format_args!("{}\n", format_args!($($arg)*)))?
+    };
+}
+
 mod answer;
 mod ask;
 mod choose;
@@ -33,7 +40,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::client::{Client, ClientError};
-use crate::terminal::{sanitise, style};
+use crate::terminal::{harmless_json, sanitise, style};
 
 use exit::{Exit, Hinted};
 
@@ -137,7 +144,5 @@ fn client() -> anyhow::Result<Client> {
 
 /// One JSON value on stdout.
 fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
-    Ok(writeln!(stdout)?)
+    Ok(writeln!(io::stdout(), "{}", harmless_json(&serde_json::to_string_pretty(value)?))?)
 }

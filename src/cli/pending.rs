@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use anstream::{print, println};
 use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr;
 
 use crate::api::{AskList, AskView};
-use crate::terminal::{self, fit, style};
+use crate::terminal::{self, fit, harmless_json, style};
 
 use super::exit::Exit;
 use super::which::short_keys;
@@ -35,42 +35,51 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut list = client.open_asks()?;
     loop {
         match (args.json, args.watch) {
-            (true, true) => println!("{}", serde_json::to_string(&list)?),
+            (true, true) => outln!("{}", harmless_json(&serde_json::to_string(&list)?)),
             (true, false) => print_json(&list)?,
             (false, _) => {
                 if args.watch && io::stdout().is_terminal() {
                     // Home, and clear what was there.
-                    print!("\u{1b}[H\u{1b}[2J");
+                    io::Write::write_all(&mut anstream::stdout(), b"\x1b[H\x1b[2J")?;
                 }
-                show(&list);
+                show(&list)?;
             }
         }
         if !args.watch {
             return Ok(Exit::Success);
         }
-        list = client.next_change(&list.cursor)?;
+        // Ages change too, where a person looks at them.
+        let redraws = !args.json && io::stdout().is_terminal();
+        list = if redraws { client.poll(&list.cursor)? } else { client.next_change(&list.cursor)? };
     }
 }
 
-fn show(list: &AskList) {
+/// Below this there is room for the question alone.
+const NARROW: usize = 60;
+
+fn show(list: &AskList) -> anyhow::Result<()> {
     let asks = &list.asks;
     if asks.is_empty() {
-        println!("No question is open.");
-        return;
+        outln!("No question is open.");
     }
     let rows: Vec<[String; 5]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
-    let column = |index: usize| rows.iter().map(|row| row[index].chars().count()).max().unwrap_or(0);
+    let column = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
     let (keys, ages, projects, headers) = (column(0), column(1), column(2), column(3));
-    let taken = keys + ages + projects + headers + 4 * 2;
-    let room = terminal::width().saturating_sub(taken).max(20);
+    let width = terminal::width();
+    let is_narrow = width < NARROW;
+    let taken = if is_narrow { keys + ages + 2 * 2 } else { keys + ages + projects + headers + 4 * 2 };
+    let room = width.saturating_sub(taken);
+    let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
     let (faint, choice, strong) = (style::FAINT, style::CHOICE, style::STRONG);
     for [key, age, project, header, question] in &rows {
-        println!(
-            "{choice}{key:keys$}{choice:#}  {faint}{age:>ages$}{faint:#}  {project:projects$}  \
-             {strong}{header:headers$}{strong:#}  {}",
-            fit(question, room)
-        );
+        let mut line = format!("{choice}{key}{choice:#}{}  {}{faint}{age}{faint:#}  ", pad(key, keys), pad(age, ages));
+        if !is_narrow {
+            line +=
+                &format!("{project}{}  {strong}{header}{strong:#}{}  ", pad(project, projects), pad(header, headers));
+        }
+        outln!("{line}{}", fit(question, room));
     }
+    Ok(())
 }
 
 fn row(ask: &AskView, key: &str) -> [String; 5] {

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::doctor;
+use crate::doctor::{self, Level};
 
 use super::exit::{Exit, hinted};
+use super::programs::hook_path;
 
 /// Run Claude Code headless with the tool it asks questions with
 ///
@@ -26,27 +27,44 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let command = able_to_ask(&args.command);
     let brings_settings = command.iter().any(|argument| is_option(argument, "--settings"));
-    let directory = std::env::current_dir()?;
-    if !brings_settings && !doctor::is_installed(&directory) {
-        return Err(hinted(
-            "the hook is not installed for this directory, so questions would go nowhere",
-            "Run `answerback install` here, or `answerback install --user` for all projects.",
-        ));
+    if !brings_settings {
+        check_hook()?;
     }
     let [program, arguments @ ..] = command.as_slice() else { return Ok(Exit::Failure) };
     let error = Command::new(program).args(arguments).exec();
     Err(hinted(format!("cannot run {}: {error}", program.display()), "Is Claude Code installed, and in the PATH?"))
 }
 
-/// The command line with what a one-shot run needs. The value is never used: the hook answers first.
+/// A question that nobody can answer is worse than no question.
+fn check_hook() -> anyhow::Result<()> {
+    let directory = std::env::current_dir()?;
+    let findings = doctor::examine_settings(&hook_path()?, &directory);
+    match findings.into_iter().find(|finding| finding.level == Level::Error || finding.check == doctor::MODE) {
+        Some(finding) => Err(hinted(finding.message, finding.fix.unwrap_or_default())),
+        None => Ok(()),
+    }
+}
+
+/// The command line with what a one-shot run needs, right behind the word that is Claude Code. The value is never used: the hook
+/// answers first.
 fn able_to_ask(command: &[OsString]) -> Vec<OsString> {
-    let is_one_shot = command.iter().any(|argument| argument == "-p" || is_option(argument, "--print"));
-    let is_able = command.iter().any(|argument| is_option(argument, "--permission-prompt-tool"));
     let mut command = command.to_vec();
+    let Some(claude) = command.iter().position(|word| word.to_string_lossy().contains("claude")) else {
+        return command;
+    };
+    let arguments = &command[claude + 1..];
+    let is_one_shot = arguments.iter().any(|argument| is_option(argument, "--print") || is_short(argument, 'p'));
+    let is_able = arguments.iter().any(|argument| is_option(argument, "--permission-prompt-tool"));
     if is_one_shot && !is_able {
-        command.splice(1..1, ["--permission-prompt-tool".into(), "stdio".into()]);
+        command.splice(claude + 1..claude + 1, ["--permission-prompt-tool".into(), "stdio".into()]);
     }
     command
+}
+
+/// `-p`, or with others as in `-cp`.
+fn is_short(argument: &OsString, flag: char) -> bool {
+    let flags = argument.to_str().and_then(|argument| argument.strip_prefix('-'));
+    flags.is_some_and(|flags| flags.chars().all(|c| c.is_ascii_alphabetic()) && flags.contains(flag))
 }
 
 /// `--name` or `--name=value`.
@@ -69,6 +87,10 @@ mod tests {
             ("claude --permission-prompt-tool=stdio -p hello", "claude --permission-prompt-tool=stdio -p hello"),
             ("claude hello", "claude hello"),
             ("claude --printer", "claude --printer"),
+            ("claude -cp hello", "claude --permission-prompt-tool stdio -cp hello"),
+            ("env A=1 timeout 9 claude -p x", "env A=1 timeout 9 claude --permission-prompt-tool stdio -p x"),
+            ("npx @anthropic-ai/claude-code -p x", "npx @anthropic-ai/claude-code --permission-prompt-tool stdio -p x"),
+            ("mkdir -p x", "mkdir -p x"),
         ] {
             assert_eq!(able_to_ask(&command(given)), command(expected));
         }

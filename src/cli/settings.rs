@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::diff;
 use crate::settings::Change;
 use crate::settings::scope::{Scope, claude_dir};
+use crate::terminal::one_line;
 
 /// Whose settings, and how to tell about it.
 #[derive(Debug, clap::Args)]
@@ -70,8 +71,8 @@ fn directory(dir: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// What changed, for a person.
-pub(super) fn print_diff(change: &Change, file: &Path) {
-    print(&diff_of(change, file, true));
+pub(super) fn print_diff(change: &Change, file: &Path) -> std::io::Result<()> {
+    anstream::stdout().write_all(diff_of(change, file, true).as_bytes())
 }
 
 fn diff_of(change: &Change, file: &Path, colour: bool) -> String {
@@ -79,7 +80,7 @@ fn diff_of(change: &Change, file: &Path, colour: bool) -> String {
     if !change.is_change() {
         return String::new();
     }
-    diff::unified(&file.display().to_string(), &text(&change.before), &text(&change.after), colour)
+    diff::unified(&shown(file), &text(&change.before), &text(&change.after), colour)
 }
 
 /// What happened, for a program. With a dry run, what would have.
@@ -94,8 +95,7 @@ pub(super) fn report(change: &Change, file: &Path, dry_run: bool) -> Value {
     })
 }
 
-/// Writes to stdout, without colours where nobody sees them; a reader that has gone has read enough.
-pub(super) fn print(text: &str) {
-    let mut stdout = anstream::stdout();
-    drop(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+/// A path for a person: a name can be anything.
+pub(super) fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy())
 }

@@ -17,7 +17,7 @@ pub(super) struct DismissArgs {
     /// Any part of the key; not needed when one question is open
     key: Option<String>,
     /// Tell the agent why
-    #[arg(long, short)]
+    #[arg(long, short, allow_hyphen_values = true)]
     reason: Option<String>,
 }
 

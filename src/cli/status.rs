@@ -1,11 +1,10 @@
 //! `answerback status`: is it there, and what waits?
 
-use anstream::println;
 use serde_json::{Value, json};
 
 use crate::api::Version;
 use crate::client::{Client, ClientError};
-use crate::terminal::style;
+use crate::terminal::{sanitise, style};
 
 use super::exit::Exit;
 use super::{paths, print_json};
@@ -31,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             if args.json {
                 print_json(&json!({"running": false, "state_dir": client.paths().state_dir()}))?;
             } else {
-                println!("The daemon is not running. The next question starts it.");
+                outln!("The daemon is not running. The next question starts it.");
             }
             return Ok(Exit::NotRunning);
         }
@@ -54,10 +53,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let (good, strong) = (style::GOOD, style::STRONG);
-    println!("{good}running{good:#}    version {}, process {}", version.version, published["pid"]);
-    println!("questions  {strong}{open}{strong:#} open");
-    println!("address    {}", published["url"].as_str().unwrap_or_default());
-    println!("state      {}", client.paths().state_dir().display());
-    println!("config     {}", client.paths().config_file().display());
+    outln!("{good}running{good:#}    version {}, process {}", version.version, published["pid"]);
+    outln!("questions  {strong}{open}{strong:#} open");
+    outln!("address    {}", sanitise(published["url"].as_str().unwrap_or_default()));
+    outln!("state      {}", sanitise(&client.paths().state_dir().to_string_lossy()));
+    outln!("config     {}", sanitise(&client.paths().config_file().to_string_lossy()));
     Ok(Exit::Success)
 }

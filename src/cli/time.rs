@@ -19,12 +19,15 @@ pub(super) fn local(time: Timestamp) -> String {
     time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
+/// Longer than anybody waits or remembers.
+const MAX_DAYS: i64 = 100 * 366;
+
 /// `90s`, `10m`, `2h 30m`, `1d`: for clap.
 pub(super) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     let days = text.trim().strip_suffix('d').and_then(|days| days.trim().parse::<i64>().ok());
     let duration = match days {
         // A calendar has days of other lengths; a deadline has not.
-        Some(days) => SignedDuration::from_hours(days.saturating_mul(24).min(i64::from(u32::MAX))),
+        Some(days) => SignedDuration::from_hours(days.clamp(0, MAX_DAYS) * 24),
         None => text.parse::<SignedDuration>().map_err(|_| "a duration is like 90s, 10m, 2h or 7d".to_owned())?,
     };
     if duration > SignedDuration::ZERO { Ok(duration) } else { Err("a duration is longer than nothing".to_owned()) }
@@ -56,9 +59,10 @@ mod tests {
         for (text, seconds) in [("90s", 90), ("10m", 600), ("2h 30m", 9000), ("1d", 86_400), ("1h", 3600)] {
             assert_eq!(parse_duration(text), Ok(SignedDuration::from_secs(seconds)), "{text}");
         }
-        for text in ["", "10", "soon", "-5m", "0s", "0d"] {
+        for text in ["", "10", "soon", "-5m", "0s", "0d", "-9223372036854775808d"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
+        assert!(parse_since("9223372036854775807d").is_ok());
         assert!(parse_since("2026-11-16").is_ok() && parse_since("7d").is_ok() && parse_since("monday").is_err());
     }
 }

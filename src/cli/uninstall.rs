@@ -1,10 +1,16 @@
 //! `answerback uninstall`: the hook out of Claude Code's settings.
 
+use std::path::Path;
+
+use anstream::eprintln;
+use answerback_hook::paths::Paths;
+use serde_json::Value;
+
 use crate::settings::{Outcome, Settings, installed_files};
 
 use super::exit::Exit;
-use super::paths;
-use super::settings::{Options, print, print_diff, report};
+use super::settings::{Options, print_diff, report, shown};
+use super::{paths, print_json};
 
 /// Take the hook out of Claude Code's settings
 ///
@@ -19,32 +25,53 @@ use super::settings::{Options, print, print_diff, report};
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
-    /// In every settings file it was installed into
+    /// In every settings file it was installed into; JSON is then an array
     #[arg(long, conflicts_with_all = ["project", "local", "user"])]
     everywhere: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let paths = paths()?;
-    let files = if args.everywhere { installed_files(&paths) } else { vec![args.options.place()?.file] };
-    for file in &files {
-        uninstall(&Settings::at(file, &paths)?, &args.options)?;
+    if !args.everywhere {
+        let report = uninstall(&args.options.place()?.file, &paths, &args.options)?;
+        if args.options.json {
+            print_json(&report)?;
+        }
+        return Ok(Exit::Success);
     }
-    if files.is_empty() {
+    let files = installed_files(&paths);
+    if files.is_empty() && !args.options.json {
         eprintln!("The hook is not installed anywhere.");
     }
-    Ok(Exit::Success)
+    let mut reports = Vec::new();
+    let mut exit = Exit::Success;
+    for file in &files {
+        // One file that cannot be edited must not keep the hook in the others.
+        match uninstall(file, &paths, &args.options) {
+            Ok(report) => reports.push(report),
+            Err(error) => {
+                super::explain(&error);
+                exit = Exit::Failure;
+            }
+        }
+    }
+    if args.options.json {
+        print_json(&reports)?;
+    }
+    Ok(exit)
 }
 
-fn uninstall(settings: &Settings<'_>, options: &Options) -> anyhow::Result<()> {
+/// Takes it out of one file, and tells a person; what a program is told comes back.
+fn uninstall(file: &Path, paths: &Paths, options: &Options) -> anyhow::Result<Value> {
     let Options { dry_run, json, .. } = *options;
+    let settings = Settings::at(file, paths)?;
     let change = if dry_run { settings.preview_uninstall()? } else { settings.uninstall()? };
+    let report = report(&change, settings.path(), dry_run);
     if json {
-        print(&format!("{}\n", report(&change, settings.path(), dry_run)));
-        return Ok(());
+        return Ok(report);
     }
-    print_diff(&change, settings.path());
-    let file = settings.path().display();
+    print_diff(&change, settings.path())?;
+    let file = shown(settings.path());
     match (change.outcome, dry_run) {
         (Outcome::NotInstalled, _) => eprintln!("There is no hook of Answerback in {file}."),
         (_, true) => eprintln!("This would change in {file}. Nothing was changed."),
@@ -53,7 +80,7 @@ fn uninstall(settings: &Settings<'_>, options: &Options) -> anyhow::Result<()> {
         (_, false) => eprintln!("The hook is no longer in {file}. What else has changed there since then stays."),
     }
     if let Some(backup) = &change.backup {
-        eprintln!("What was there before is kept in {}.", backup.display());
+        eprintln!("What was there before is kept in {}.", shown(backup));
     }
-    Ok(())
+    Ok(report)
 }

@@ -21,12 +21,18 @@ pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
         .collect()
 }
 
+/// Whether a word before an answer is meant as the key, where no key is needed: an answer may be a few letters or digits, and so
+/// may any part of a key.
+pub(super) fn is_part_of_only_key(key: &str, word: &str) -> bool {
+    word.len() >= SHOWN && key.ends_with(word)
+}
+
 /// The only ask whose key has this part, or is this.
 pub(super) fn by_part<'a>(asks: &'a [AskView], part: &str) -> Option<&'a AskView> {
     if let Some(exact) = asks.iter().find(|ask| ask.key == part) {
         return Some(exact);
     }
-    let mut fitting = asks.iter().filter(|ask| ask.key.contains(part));
+    let mut fitting = asks.iter().filter(|ask| !part.is_empty() && ask.key.contains(part));
     fitting.next().filter(|_| fitting.next().is_none())
 }
 

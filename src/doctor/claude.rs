@@ -42,11 +42,6 @@ pub(super) fn examine(version: Option<Version>) -> Vec<Finding> {
     findings
 }
 
-/// The version of the `claude` in the PATH.
-pub(super) fn installed() -> Option<Version> {
-    crate::settings::claude_version::installed()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Level;

@@ -42,9 +42,8 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     let client = Client::only_running(paths.clone());
     let running = client.get::<Version>("/v1/version");
     findings.push(daemon(paths, &running));
-    match running {
-        Ok(_) => findings.push(port(paths)),
-        Err(_) => findings.push(store_file(paths)),
+    if running.is_err() {
+        findings.push(store_file(paths));
     }
     findings
 }
@@ -118,11 +117,15 @@ fn daemon(paths: &Paths, running: &Result<Version, ClientError>) -> Finding {
     }
 }
 
-fn port(paths: &Paths) -> Finding {
+/// Where the API is, once the daemon runs.
+pub(super) fn port(paths: &Paths) -> Finding {
     let published: Value =
         fs::read(paths.daemon_json()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let url = published["url"].as_str().unwrap_or_default();
     let configured = Config::load(&paths.config_file()).unwrap_or_default().port;
+    if url.is_empty() {
+        return Finding::note("port", "the daemon does not run, so it has no port", "Look at the other findings.");
+    }
     if configured == 0 || url.ends_with(&format!(":{configured}")) {
         return Finding::ok("port", format!("the page and the API are at {url}"));
     }

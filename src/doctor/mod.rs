@@ -16,7 +16,10 @@ use std::path::Path;
 use answerback_hook::paths::Paths;
 use serde::Serialize;
 
-pub use round_trip::round_trip;
+use crate::settings::claude_version;
+
+pub use round_trip::{SESSION_PREFIX, round_trip, until_arrived};
+pub use settings::MODE;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -63,17 +66,21 @@ impl Finding {
     }
 }
 
-/// Whether Claude Code, started in this directory, would run our hook.
-pub fn is_installed(project: &Path) -> bool {
-    settings::is_installed(project)
+/// What Claude Code's settings say about our hook, for who starts it in this directory.
+pub fn examine_settings(hook: &Path, project: &Path) -> Vec<Finding> {
+    settings::examine(hook, project)
+}
+
+/// Where the daemon listens. For after the round trip, which starts it.
+pub fn port(paths: &Paths) -> Finding {
+    instance::port(paths)
 }
 
 /// Everything that can be looked at without asking a question. `project` is where Claude Code is started.
 pub fn examine(paths: &Paths, hook: &Path, project: &Path) -> Vec<Finding> {
     let mut findings = instance::program(hook);
-    let version = claude::installed();
     findings.extend(settings::examine(hook, project));
-    findings.extend(claude::examine(version));
+    findings.extend(claude::examine(claude_version::installed()));
     findings.extend(instance::examine(paths));
     findings
 }

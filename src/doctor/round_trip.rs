@@ -18,6 +18,9 @@ use super::Finding;
 const CHECK: &str = "round_trip";
 /// A hundred times what it takes.
 const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+/// How the sessions of the doctor's own questions begin.
+pub const SESSION_PREFIX: &str = "doctor-";
 const QUESTION: &str = "Does a question come back answered?";
 
 /// Asks a question of its own and answers it.
@@ -45,7 +48,7 @@ pub fn round_trip(client: &Client, hook: &Path) -> Finding {
 fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String> {
     let told = |error: ClientError| error.to_string();
     let random = Token::generate().map_err(|error| error.to_string())?;
-    let (session, tool_use_id) = (format!("doctor-{}", &random.reveal()[..8]), "round-trip");
+    let (session, tool_use_id) = (format!("{SESSION_PREFIX}{}", &random.reveal()[..8]), "round-trip");
     let key = format!("{session}__{tool_use_id}");
     let call = json!({
         "hook_event_name": "PreToolUse", "session_id": session, "tool_use_id": tool_use_id, "cwd": "/",
@@ -54,7 +57,6 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
             {"label": "Yes", "description": "It does"}, {"label": "No", "description": "It does not"}]}]},
     });
 
-    let mut list = client.open_asks().map_err(told)?;
     let started = Instant::now();
     let mut child = Command::new(hook)
         .stdin(Stdio::piped())
@@ -65,15 +67,11 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(call.to_string().as_bytes()).map_err(|error| format!("the hook does not listen: {error}"))?;
     }
+    let arrived = until_arrived(client, &key, &mut child);
     let hook = Waiting::new(child);
-    while !list.asks.iter().any(|ask| ask.key == key) {
-        if let Ok(output) = hook.output.try_recv() {
-            return Err(format!("the hook gave up: {}", output.1.trim()));
-        }
-        if started.elapsed() > PATIENCE {
-            return Err("the question did not arrive at the daemon".into());
-        }
-        list = client.get(&format!("/v1/asks?since={}&wait=1", list.cursor)).map_err(told)?;
+    if let Err(problem) = arrived {
+        let said = hook.output.recv_timeout(Duration::from_millis(100)).unwrap_or_default().1;
+        return Err(format!("{problem}: {}", said.trim()));
     }
     let asked = started.elapsed();
     let started = Instant::now();
@@ -86,6 +84,25 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
     match reply["hookSpecificOutput"]["updatedInput"]["answers"][QUESTION].as_str() {
         Some("Yes") => Ok((asked, answered)),
         _ => Err(format!("the hook returned something else: {stdout}")),
+    }
+}
+
+/// Waits until the question of a hook that was just started is known to the daemon, open or settled already.
+pub fn until_arrived(client: &Client, key: &str, hook: &mut Child) -> Result<(), String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match client.get::<AskView>(&format!("/v1/asks/{key}")) {
+            Ok(_) => return Ok(()),
+            Err(ClientError::Refused(problem)) if problem.status == 404 => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        if hook.try_wait().is_ok_and(|status| status.is_some()) {
+            return Err("the hook gave up".into());
+        }
+        if Instant::now() > deadline {
+            return Err("the question did not arrive at the daemon".into());
+        }
+        thread::sleep(LOOK_AGAIN);
     }
 }
 

@@ -1,6 +1,5 @@
 //! What Claude Code's settings say about our hook.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +7,15 @@ use serde_json::Value;
 
 use crate::claude_code::Mode;
 use crate::settings::entry;
-use crate::settings::look::{Handler, Look};
+use crate::settings::look::{self, Handler, Look};
 use crate::settings::plugin;
 use crate::settings::scope::{Scope, claude_dir};
 
 use super::Finding;
 
 const CHECK: &str = "settings";
+/// That the hook is there and does nothing.
+pub const MODE: &str = "mode";
 const EVENT: &str = "PreToolUse";
 const TOOL: &str = "AskUserQuestion";
 /// Claude Code's own limit where none is written; a person may need longer.
@@ -32,18 +33,6 @@ pub(super) fn examine(hook: &Path, project: &Path) -> Vec<Finding> {
     check(&files(project), hook)
 }
 
-/// Whether Claude Code, started in this directory, would run our hook.
-pub(super) fn is_installed(project: &Path) -> bool {
-    let files = files(project);
-    let texts = files.iter().filter_map(|file| file.content.as_ref().ok());
-    let has_hook = |bytes: &Vec<u8>| Look::at(bytes).is_ok_and(|look| look.handlers().iter().any(is_our_hook));
-    texts.clone().any(has_hook) || plugin::enabled(texts.filter_map(|bytes| std::str::from_utf8(bytes).ok())).is_some()
-}
-
-fn is_our_hook(handler: &Handler) -> bool {
-    handler.is_own && handler.event == EVENT && handler.is_for(TOOL)
-}
-
 fn files(project: &Path) -> Vec<SettingsFile> {
     let managed = if cfg!(target_os = "macos") {
         "/Library/Application Support/ClaudeCode/managed-settings.json"
@@ -51,7 +40,7 @@ fn files(project: &Path) -> Vec<SettingsFile> {
         "/etc/claude-code/managed-settings.json"
     };
     let own = claude_dir().map(|dir| Scope::Local(project.to_path_buf()).session_files(&dir)).unwrap_or_default();
-    let read = |path: PathBuf, managed| SettingsFile { content: fs::read(&path), path, managed };
+    let read = |path: PathBuf, managed| SettingsFile { content: look::read(&path), path, managed };
     let mut files = vec![read(managed.into(), true)];
     files.extend(own.into_iter().map(|path| read(path, false)));
     files
@@ -170,7 +159,7 @@ fn check_own(file: &SettingsFile, handler: &Handler, hook: &Path) -> Vec<Finding
     let native = Mode::Native.name();
     if handler.args.iter().any(|arg| arg == native) || handler.command.ends_with(&format!(" {native}")) {
         findings.push(Finding::note(
-            CHECK,
+            MODE,
             format!("the hook in {name} stands aside: its mode is native"),
             "Run `answerback install` again, unless that is on purpose.",
         ));

@@ -17,6 +17,9 @@ use sha2::{Digest, Sha256};
 /// Remembered states of a file; older ones are forgotten.
 const MAX_WRITTEN: usize = 16;
 
+/// How the names of such copies begin that nothing refers to.
+const FOUND: &str = "found-";
+
 /// How a file came to be what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -140,6 +143,11 @@ impl Locked {
         Ok(copy)
     }
 
+    /// Keeps what a killed run left beside the file: it may be somebody's edit, and is nowhere else.
+    pub(super) fn keep_found(&self, bytes: &[u8]) -> io::Result<()> {
+        self.write(&format!("{FOUND}{}", copy_name(bytes)), bytes)
+    }
+
     /// Makes a copy of these bytes.
     pub(super) fn keep(&self, bytes: &[u8]) -> io::Result<PathBuf> {
         let name = copy_name(bytes);
@@ -160,7 +168,8 @@ impl Locked {
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
             let (name, path) = (entry.file_name(), Some(entry.path()));
-            if name != "lock" && name != "record.json" && !kept.contains(&&path) {
+            let is_found = name.as_encoded_bytes().starts_with(FOUND.as_bytes());
+            if name != "lock" && name != "record.json" && !is_found && !kept.contains(&&path) {
                 fs::remove_file(entry.path())?;
             }
         }

@@ -91,8 +91,9 @@ impl Target {
         }
     }
 
-    /// Removes what a killed replacement left behind. Only with the lock.
-    pub(super) fn tidy(&self) -> io::Result<()> {
+    /// Removes what a killed replacement left behind. Only with the lock. It may be a stranger's edit that was to be put back, so
+    /// `keep` gets to see it first.
+    pub(super) fn tidy(&self, keep: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let prefix = self.temporary_prefix();
         let entries = match fs::read_dir(self.dir()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -101,6 +102,7 @@ impl Target {
         for entry in entries {
             let entry = entry?;
             if entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
+                keep(&fs::read(entry.path())?)?;
                 fs::remove_file(entry.path())?;
             }
         }
@@ -343,7 +345,13 @@ mod tests {
         for name in [".settings.json.swp", "settings.json.answerback-1", ".settings.local.json.answerback-1"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        target.tidy().unwrap();
+        let kept = std::cell::RefCell::new(Vec::new());
+        let keep = |left: &[u8]| {
+            kept.borrow_mut().push(left.to_vec());
+            Ok(())
+        };
+        target.tidy(keep).unwrap();
+        assert_eq!(kept.borrow().len(), 1, "what it held was not shown");
         assert_eq!((names(&dir).len(), left.exists()), (4, false));
     }
 }

@@ -1,5 +1,9 @@
 //! What a settings file says about hooks: for looking, not for editing.
 
+use std::path::Path;
+use std::{fs, io};
+
+use regex_lite::Regex;
 use serde_json::Value;
 
 use super::entry;
@@ -29,13 +33,24 @@ pub struct Handler {
 }
 
 impl Handler {
-    /// Whether it runs for this tool. A matcher is a regular expression; those that people write are names and bars.
+    /// Whether it runs for this tool. A matcher is a regular expression for the whole name.
     pub fn is_for(&self, tool: &str) -> bool {
         match self.matcher.as_deref() {
-            None | Some("" | "*" | ".*") => true,
-            Some(matcher) => matcher.split('|').any(|name| name.trim() == tool),
+            None | Some("" | "*") => true,
+            Some(matcher) => {
+                let by_name = matcher.split('|').any(|name| name.trim() == tool);
+                by_name || Regex::new(&format!("^(?:{matcher})$")).is_ok_and(|regex| regex.is_match(tool))
+            }
         }
     }
+}
+
+/// What is in a settings file. One that is not a file would be waited for.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    fs::read(path)
 }
 
 impl Look {
@@ -78,4 +93,39 @@ impl Look {
 fn texts(array: Option<&Value>) -> Vec<String> {
     let texts = array.and_then(Value::as_array).into_iter().flatten();
     texts.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matchers_are_names_bars_and_patterns() {
+        let is_for = |matcher: Option<&str>| {
+            let matcher = matcher.map(ToOwned::to_owned);
+            let handler = Handler {
+                event: String::new(),
+                matcher,
+                is_own: false,
+                command: String::new(),
+                args: vec![],
+                timeout: None,
+            };
+            handler.is_for("AskUserQuestion")
+        };
+        for matcher in [
+            None,
+            Some(""),
+            Some("*"),
+            Some(".*"),
+            Some("AskUserQuestion"),
+            Some("Bash|AskUserQuestion"),
+            Some("Ask.*"),
+        ] {
+            assert!(is_for(matcher), "{matcher:?}");
+        }
+        for matcher in ["Bash", "AskUser", "UserQuestion", "mcp__.*", "(", "askuserquestion"] {
+            assert!(!is_for(Some(matcher)), "{matcher}");
+        }
+    }
 }

@@ -225,7 +225,7 @@ impl<'a> Settings<'a> {
         let backup = Backup::of(self.path(), self.paths);
         let dir = backup.dir().to_path_buf();
         let locked = backup.lock(self.paths).map_err(|error| io_error("use", &dir, error))?;
-        self.target.tidy().map_err(self.failed("tidy up beside"))?;
+        self.target.tidy(|left| locked.keep_found(left)).map_err(self.failed("tidy up beside"))?;
         Ok(locked)
     }
 

@@ -2,21 +2,24 @@
 
 mod text;
 
-pub use text::{boundaries, fit, one_line, sanitise, wrap};
+pub use text::{boundaries, fit, harmless_json, one_line, sanitise, wrap};
 
 use rustix::termios::tcgetwinsize;
 
 /// The widest text that is pleasant to read.
 const COMFORTABLE: usize = 100;
-/// When nothing tells how wide it is.
+/// When a terminal does not know how wide it is.
 const USUAL: usize = 80;
+/// A program reads whole lines.
+const ENDLESS: usize = 100_000;
 
-/// How many columns to use: those of the terminal, within reason.
+/// How many columns to use: those of the terminal, within reason. What is piped is neither cut nor wrapped.
 pub fn width() -> usize {
-    // Some terminals do not know, and say 0.
-    let columns =
-        tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    columns.unwrap_or(USUAL).clamp(20, COMFORTABLE)
+    match tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).clamp(20, COMFORTABLE),
+        Ok(_) => USUAL,
+        Err(_) => ENDLESS,
+    }
 }
 
 /// The few styles there are.

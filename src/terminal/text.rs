@@ -33,6 +33,22 @@ fn is_dangerous(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// The same JSON, with everything that a terminal would act on written as an escape.
+pub fn harmless_json(json: &str) -> String {
+    let mut harmless = String::with_capacity(json.len());
+    for character in json.chars() {
+        // Outside of strings there are only line breaks.
+        if character != '\n' && is_dangerous(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                harmless.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            harmless.push(character);
+        }
+    }
+    harmless
+}
+
 /// The text on one line.
 pub fn one_line(text: &str) -> String {
     sanitise(text).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -91,6 +107,14 @@ mod tests {
         ] {
             assert_eq!(sanitise(hostile), clean);
         }
+    }
+
+    #[test]
+    fn json_stays_the_same_value() {
+        let value = serde_json::json!({"a\u{9b}": ["\u{7f}\u{202e}é\n", "\u{e0041}"]});
+        let harmless = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(harmless.chars().all(|c| c == '\n' || !is_dangerous(c)), "{harmless}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&harmless).unwrap(), value);
     }
 
     #[test]

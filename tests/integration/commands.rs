@@ -102,6 +102,75 @@ fn answer_takes_labels_texts_keys_and_notes() {
 }
 
 #[test]
+fn a_short_answer_is_not_taken_for_a_key() {
+    let world = World::new();
+    for answer in ["9 minutes", "1", "s", "toolu", "program"] {
+        let mut asking = world.command(ANSWERBACK).args(["ask", "How long?"]).spawn().unwrap();
+        asking.stderr.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+        let words: Vec<_> = std::iter::once("answer").chain(answer.split(' ')).collect();
+        // A question for one answer refuses two words, and so does not lose the first.
+        if words.len() == 2 {
+            exits(&run(&world, &words), 0);
+            assert_eq!(exits(&asking.wait_with_output().unwrap(), 0).0, format!("{answer}\n"));
+        } else {
+            exits(&run(&world, &words), 1);
+            exits(&run(&world, &["answer", answer]), 0);
+            assert_eq!(exits(&asking.wait_with_output().unwrap(), 0).0, format!("{answer}\n"));
+        }
+    }
+}
+
+#[test]
+fn a_question_is_taken_back_when_its_terminal_is_closed_or_it_is_ended() {
+    let world = World::new();
+    for (sent, code) in [(Signal::HUP, 129), (Signal::TERM, 143)] {
+        let mut asking = world.command(ANSWERBACK).args(["ask", "Name?"]).spawn().unwrap();
+        asking.stderr.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+        signal(asking.id(), sent);
+        exits(&asking.wait_with_output().unwrap(), code);
+        assert_eq!(world.get("/v1/asks").json()["asks"], json!([]));
+    }
+}
+
+#[test]
+fn a_stopped_daemon_stays_stopped_and_who_waits_is_patient() {
+    let mut world = World::new();
+    let mut asking = world.command(ANSWERBACK).args(["ask", "Name?"]).spawn().unwrap();
+    asking.stderr.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+    let key = world.get("/v1/asks").json()["asks"][0]["key"].as_str().unwrap().to_owned();
+    exits(&run(&world, &["stop"]), 0);
+    exits(&run(&world, &["status"]), 6);
+    drop(world.daemon());
+    world.answer(&key, &json!({"Name?": "blue"})).expect(200);
+    assert_eq!(exits(&asking.wait_with_output().unwrap(), 0).0, "blue\n");
+}
+
+#[test]
+fn json_is_harmless_in_a_terminal_and_a_full_disk_is_told() {
+    let mut world = World::new();
+    let hostile = "a\u{9b}31m\u{7f}\u{202e}b?";
+    let (_hook, _) = world.ask("s", "t", &[question(hostile)]);
+    let (stdout, _) = exits(&run(&world, &["pending", "--json"]), 0);
+    assert!(!stdout.contains(['\u{9b}', '\u{7f}', '\u{202e}']), "{stdout}");
+    let value: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(value["asks"][0]["questions"][0]["question"], hostile);
+    for command in [vec!["status"], vec!["pending"], vec!["pending", "--json"], vec!["history"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = world.command(ANSWERBACK).args(&command).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+    }
+}
+
+#[test]
+fn labels_may_begin_with_a_dash() {
+    let world = World::new();
+    let mut asking = world.command(ANSWERBACK).args(["ask", "How cold?", "-o", "-5", "-o", "-10"]).spawn().unwrap();
+    asking.stderr.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+    exits(&run(&world, &["answer", "-a", "1=-5", "--note", "1=-1 at night"]), 0);
+    assert_eq!(exits(&asking.wait_with_output().unwrap(), 0).0, "-5\n");
+}
+
+#[test]
 fn answer_says_what_does_not_fit() {
     let mut world = World::new();
     let (mut hook, _) = world.ask("s", "t", &[question("One?"), question("Two?")]);

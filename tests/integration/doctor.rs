@@ -175,6 +175,17 @@ fn faults_of_the_instance() {
 }
 
 #[test]
+fn a_pipe_in_place_of_settings_is_told_and_not_waited_for() {
+    let project = Project::new();
+    fs::remove_file(project.settings()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(project.settings()).status().unwrap();
+    assert!(made.success());
+    project.finds("settings", "error", "not a file");
+    let install = project.world.command(ANSWERBACK).args(["install", "--project"]).arg(&project.dir).output().unwrap();
+    assert_eq!(install.status.code(), Some(1));
+}
+
+#[test]
 fn the_report_is_readable() {
     let project = Project::new();
     let path = format!("{}:/usr/bin:/bin", project.bin.display());
@@ -193,7 +204,8 @@ fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
         let mut command = project.world.command(ANSWERBACK);
         command.args(["run", "--"]).args(args).current_dir(dir).env("PATH", &path);
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"input").unwrap();
+        // One that is refused does not read it.
+        drop(std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"input"));
         child.wait_with_output().unwrap()
     };
     let output = run(&project.dir, &["claude", "-p", "ask me", "--model", "x"]);
@@ -207,6 +219,12 @@ fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("answerback install"), "{refused:?}");
     let brings = run(project.world.home(), &["claude", "--settings", "x.json", "-p", "ask me"]);
     assert_eq!(brings.status.code(), Some(7));
+    let wrapped = run(&project.dir, &["env", "A=1", "claude", "-p", "ask me"]);
+    assert_eq!(wrapped.status.code(), Some(7), "{wrapped:?}");
+    project.edit_settings(|settings| settings["disableAllHooks"] = json!(true));
+    let off = run(&project.dir, &["claude", "-p", "ask me"]);
+    assert!(String::from_utf8_lossy(&off.stderr).contains("turns all hooks off"), "{off:?}");
+    project.edit_settings(|settings| settings["disableAllHooks"] = json!(false));
     let missing = run(&project.dir, &["no-such-program"]);
     assert_eq!(missing.status.code(), Some(1));
 }
@@ -224,7 +242,7 @@ fn a_project_can_have_a_mode_of_its_own() {
     let settings: Value = serde_json::from_slice(&fs::read(project.settings()).unwrap()).unwrap();
     assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1, "updated, not doubled");
     assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"], json!(["native"]));
-    expect(&project.doctor().1, "settings", "note", "stands aside");
+    expect(&project.doctor().1, "mode", "note", "stands aside");
     let before = fs::read(project.settings()).unwrap();
     assert!(install(&project, "native").status.success());
     assert_eq!(fs::read(project.settings()).unwrap(), before);
@@ -250,6 +268,17 @@ fn uninstall_everywhere_finds_every_place() {
     let removed = run(&["uninstall", "--everywhere"]);
     assert!(removed.status.success(), "{removed:?}");
     assert!(!user.exists() && !project.settings().exists() && !project.dir.join(".claude").exists());
+    // One file that cannot be edited does not keep the hook in the others.
+    assert!(run(&["install", "--user"]).status.success());
+    assert!(run(&["install"]).status.success());
+    let whole = fs::read_to_string(project.settings()).unwrap();
+    fs::write(project.settings(), format!("// mine\n{whole}")).unwrap();
+    let some = run(&["uninstall", "--everywhere", "--json"]);
+    assert_eq!(some.status.code(), Some(1));
+    assert_eq!(serde_json::from_slice::<Value>(&some.stdout).unwrap().as_array().unwrap().len(), 1);
+    assert!(!user.exists());
+    fs::write(project.settings(), whole).unwrap();
+    assert!(run(&["uninstall", "--everywhere"]).status.success());
     let nothing = run(&["uninstall", "--everywhere"]);
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("not installed anywhere"), "{nothing:?}");
 }
