@@ -22,6 +22,7 @@ mod man;
 mod pending;
 mod programs;
 mod restart;
+mod resume;
 mod run;
 mod settings;
 mod settle;
@@ -70,6 +71,7 @@ enum Command {
     History(history::Args),
     Ask(ask::Args),
     Run(run::Args),
+    Resume(resume::Args),
     Demo(demo::Args),
     Daemon(daemon::Args),
     Restart(restart::Args),
@@ -92,6 +94,7 @@ pub fn run() -> ExitCode {
         Command::History(args) => history::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Resume(args) => resume::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Daemon(args) => daemon::run(&args),
         Command::Restart(args) => restart::run(&args),

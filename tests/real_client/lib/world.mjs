@@ -100,10 +100,15 @@ export class World {
     return { ...this.env, PATH: `${path.dirname(CLAUDE)}:${process.env.PATH}` };
   }
 
+  /** Sets keys of the configuration; for before the daemon starts. */
+  configure(keys) {
+    return write(path.join(this.home, ".config/answerback/config.toml"), `port = 0\n${keys}`);
+  }
+
   async #furnish() {
     await fs.mkdir(this.project, { recursive: true });
     await fs.mkdir(this.env.TMPDIR);
-    await write(path.join(this.home, ".config/answerback/config.toml"), "port = 0\n");
+    await this.configure("");
     await this.answerback("install", "--project", this.project);
   }
 }

@@ -1,0 +1,58 @@
+//! `answerback resume`: go on with a run that ended because nobody answered in time.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use anstream::eprintln;
+
+use crate::api::{AskList, AskView, State};
+use crate::terminal::one_line;
+
+use super::exit::{Exit, hinted};
+use super::{client, which};
+
+/// Go on with a one-shot run that was deferred, once its question is answered
+///
+/// With `on_timeout = "defer"`, a one-shot run (claude -p) ends when nobody answers in time, and its question stays open. This runs
+/// `claude -p --resume` for it, in its directory; Claude gets the answer at once. What follows -- is added to that command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback resume                              # the only run that waits to be resumed\n  \
+    answerback resume 3fa2c1 -- --output-format json")]
+pub(super) struct Args {
+    /// Any part of the key; not needed when one run waits to be resumed
+    key: Option<String>,
+    /// More arguments for Claude Code, after --
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = client()?;
+    let list: AskList = client.get("/v1/asks?state=all&limit=1000")?;
+    // What has a receipt has been resumed.
+    let deferred: Vec<AskView> = list.asks.into_iter().filter(|ask| ask.deferred && ask.receipt.is_none()).collect();
+    let ask = match (args.key.as_deref(), deferred.as_slice()) {
+        (_, []) => {
+            return Err(hinted(
+                "no run waits to be resumed",
+                "Runs are deferred with `on_timeout = \"defer\"` and `timeout_seconds` in the configuration.",
+            ));
+        }
+        (key, several) => which::ask(several, key)?,
+    };
+    if ask.state == State::Open {
+        return Err(hinted("its question is not answered yet", format!("Run: answerback answer {}", ask.key)));
+    }
+    let directory = ask.project.as_deref().unwrap_or("/");
+    eprintln!("Resuming session {} in {}", one_line(&ask.session), one_line(directory));
+    let error = Command::new("claude")
+        .args(["-p", "--resume", &ask.session, "--permission-prompt-tool", "stdio"])
+        .args(&args.arguments)
+        .current_dir(directory)
+        .exec();
+    Err(hinted(
+        format!("cannot run claude in {}: {error}", one_line(directory)),
+        "Is Claude Code installed, and in the PATH?",
+    ))
+}
