@@ -13,7 +13,7 @@ mod http;
 mod world;
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -39,6 +39,7 @@ fn main() {
     let limit = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit }).unwrap();
     hook_processes();
+    idle_events();
     parked_waits();
     open_list();
     durable_answers();
@@ -108,6 +109,47 @@ fn hook_processes() {
         }
     }
     table("One hook call, spawn to exit", &["program", "median", "x `/bin/true`"], &rows);
+}
+
+/// An event of a session with nothing open, without the process around it: what `Stop` and its like cost the daemon.
+fn idle_events() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let round_trip = |stream: &mut UnixStream, request: &[u8]| {
+        let mut reply = [0; 4096];
+        let times = (0..2000).map(|_| {
+            let started = Instant::now();
+            stream.write_all(request).unwrap();
+            assert_ne!(stream.read(&mut reply).unwrap(), 0);
+            started.elapsed()
+        });
+        median(times.collect())
+    };
+    let (mut near, mut far) = UnixStream::pair().unwrap();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = far.read(&mut buffer) {
+            far.write_all(&buffer[..count]).unwrap();
+        }
+    });
+    let body = json!({"hook_event_name": "Stop", "session_id": "s"}).to_string();
+    let head = "POST /v1/hooks/claude-code HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+    let limit = round_trip(&mut near, request.as_bytes());
+    let mut daemon = UnixStream::connect(world.state("daemon.sock")).unwrap();
+    let event = round_trip(&mut daemon, request.as_bytes());
+    let row = |name: &str, time: Duration| {
+        vec![
+            name.to_owned(),
+            format!("{:.0} us", time.as_secs_f64() * 1e6),
+            format!("{:.1}", time.as_secs_f64() / limit.as_secs_f64()),
+        ]
+    };
+    table(
+        "An event of a session with nothing open, the daemon alone",
+        &["", "median", "x echo"],
+        &[row("a thread that echoes the same bytes, the limit", limit), row("the daemon", event)],
+    );
 }
 
 /// A hook that waits, as the daemon sees it.

@@ -174,3 +174,114 @@ async fn a_withdrawn_question_is_asked_anew_also_after_a_lost_daemon() {
     assert_eq!(world.outcome().await, Outcome::Withdrawn);
     assert!(matches!(world.registry.attach(ask(None), true).await.unwrap(), Attached::Waiting(_)));
 }
+
+/// What can happen to the questions of one session, in any order.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Announce(u8),
+    Dialog,
+    Answer(u8),
+    Dismiss(u8),
+    Received(u8),
+    WentOn,
+    HangUp,
+    Restart,
+}
+
+fn steps() -> impl proptest::strategy::Strategy<Value = Vec<Step>> {
+    use proptest::prelude::*;
+    let step = prop_oneof![
+        3 => (0..3u8).prop_map(Step::Announce),
+        3 => Just(Step::Dialog),
+        2 => (0..3u8).prop_map(Step::Answer),
+        1 => (0..3u8).prop_map(Step::Dismiss),
+        2 => (0..3u8).prop_map(Step::Received),
+        1 => Just(Step::WentOn),
+        1 => Just(Step::HangUp),
+        1 => Just(Step::Restart),
+    ];
+    prop::collection::vec(step, 1..25)
+}
+
+fn racing(id: &str) -> NewAsk {
+    NewAsk { key: format!("s__{id}").parse().unwrap(), racing: true, digest: Some("same".into()), ..ask(None) }
+}
+
+/// Runs the steps, and checks after each that no outcome has changed, and at the end that nobody is left waiting.
+async fn play(steps: &[Step]) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("asks.db");
+    let start = || {
+        let (opening, loaded) = Opening::open(&file).unwrap();
+        Registry::start(opening, loaded).unwrap()
+    };
+    let (mut registry, mut store) = start();
+    let mut waits: Vec<tokio::task::JoinHandle<WaitEnd>> = Vec::new();
+    let mut outcomes: std::collections::HashMap<AskId, Outcome> = std::collections::HashMap::new();
+    for (number, step) in steps.iter().enumerate() {
+        let named = |id: &u8| -> AskKey { format!("s__{id}").parse().unwrap() };
+        match step {
+            Step::Announce(id) => drop(registry.open(racing(&id.to_string())).await.unwrap()),
+            Step::Dialog => {
+                let unnamed = racing(&format!("unnamed-{number}"));
+                if let Attached::Waiting(wait) = registry.attach_by_digest(unnamed, false).await.unwrap() {
+                    waits.push(tokio::spawn(wait.end()));
+                }
+            }
+            Step::Answer(id) | Step::Dismiss(id) => {
+                let outcome =
+                    if matches!(step, Step::Answer(_)) { answered() } else { Outcome::Dismissed { reason: None } };
+                if let Some(ask) = registry.get(&named(id)).await.unwrap() {
+                    drop(registry.settle(ask.id, outcome, None).await);
+                }
+            }
+            Step::Received(id) => {
+                let answers = [("Which?".to_owned(), "B".to_owned())].into_iter().collect();
+                registry.received(&named(id), "same", answers, Default::default()).await.unwrap();
+            }
+            Step::WentOn => registry.session_went_on("s", false).await.unwrap(),
+            Step::HangUp => waits.pop().into_iter().for_each(|wait| wait.abort()),
+            Step::Restart => {
+                // Parked askers lose their connection with the daemon.
+                waits.drain(..).for_each(|wait| wait.abort());
+                store.close().await;
+                (registry, store) = start();
+            }
+        }
+        let everything = Filter {
+            state: StateFilter::All,
+            session: None,
+            project: None,
+            text: None,
+            opened_since: None,
+            before: None,
+            limit: 1000,
+        };
+        let mut open = std::collections::HashSet::new();
+        for ask in registry.list(everything).await.unwrap() {
+            match &ask.settlement {
+                Some(settlement) => {
+                    let first = outcomes.entry(ask.id).or_insert_with(|| settlement.outcome.clone());
+                    assert_eq!(first, &settlement.outcome, "a second outcome");
+                }
+                None => assert!(open.insert(ask.key.clone()), "two open lives of one key"),
+            }
+        }
+    }
+    registry.session_went_on("s", true).await.unwrap();
+    assert_eq!(registry.0.open.len(), 0, "a question is left open");
+    for wait in waits {
+        let ended = timeout(Duration::from_secs(10), wait).await;
+        assert!(ended.is_ok(), "somebody waits for ever");
+    }
+    store.close().await;
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, ..Default::default() })]
+
+    #[test]
+    fn in_any_order_there_is_one_outcome_and_nobody_waits_for_ever(steps in steps()) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(play(&steps));
+    }
+}
