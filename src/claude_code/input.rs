@@ -1,5 +1,7 @@
 //! What a hook sends.
 
+use std::path::PathBuf;
+
 use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Questions};
 
 use super::tool_input::{self, InputError};
+use super::version::{Carrier, Version};
 
 /// The tools that ask a person.
 const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
@@ -68,6 +71,11 @@ pub struct Client {
 }
 
 impl Client {
+    /// Its version, if it says.
+    fn version(&self) -> Option<Version> {
+        self.agent.as_deref().and_then(Version::from_agent)
+    }
+
     /// The mode that holds for this client; never [`Mode::Auto`].
     fn mode(&self) -> Mode {
         let attended = match (self.attended.as_deref(), self.entrypoint.as_deref()) {
@@ -173,10 +181,27 @@ pub(super) struct Detail {
 }
 
 impl Detail {
+    /// How the answer gets to the model. `recorded` is the version of a client that does not say.
+    pub(super) fn carrier(&self, recorded: Option<Version>) -> Carrier {
+        Carrier::of(self.client.version().or(recorded))
+    }
+
     pub(super) fn tool_input(&self) -> Option<Value> {
         let hook: HookInput = serde_json::from_str(self.hook.get()).ok()?;
         hook.tool_input
     }
+}
+
+/// Where the records of a call's session are, if its client does not say its version: their end tells it. They are written
+/// behind the call, so this is for when it is answered. `detail` is what [`read`] made of the call.
+pub fn transcript(detail: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Place {
+        transcript_path: PathBuf,
+    }
+    let detail: Detail = serde_json::from_str(detail).ok()?;
+    let place: Place = serde_json::from_str(detail.hook.get()).ok()?;
+    detail.client.version().is_none().then_some(place.transcript_path)
 }
 
 /// Reads a hook's call.

@@ -15,7 +15,9 @@
 mod input;
 mod reply;
 mod tool_input;
+mod version;
 
-pub use input::{Client, HookEvent, Mode, Policy, ReadError, Received, Unusable, read};
+pub use input::{Client, HookEvent, Mode, Policy, ReadError, Received, Unusable, read, transcript};
 pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;
+pub use version::Version;

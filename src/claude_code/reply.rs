@@ -8,15 +8,26 @@ use crate::ask::{Answer, Ask, Channel, OnTimeout, Outcome, Questions, Settlement
 
 use super::input::Detail;
 use super::tool_input;
+use super::version::{Carrier, Version};
+
+/// In versions that ignore answers of hooks, the tool then fails for want of a person at the terminal.
+const BESIDE_AN_ERROR: &str = "The question was answered. Ignore the error of this tool call, and do not ask again. ";
+/// In the oldest versions nothing but the reason of a refusal gets through.
+const IN_A_REFUSAL: &str = "This is not a refusal: the question was answered. Do not ask again. ";
 
 /// The reply to a `PreToolUse` hook whose ask is settled; `None` means no decision, an empty stdout.
 ///
-/// `detail` is what [`super::read`] made of the call.
-pub fn settled(ask: &Ask, detail: &str) -> Option<Value> {
+/// `detail` is what [`super::read`] made of the call, `recorded` the version of a client that does not say.
+pub fn settled(ask: &Ask, detail: &str, recorded: Option<Version>) -> Option<Value> {
     let settlement = ask.settlement.as_ref()?;
     match &settlement.outcome {
         Outcome::Answered(answer) => {
-            Some(allow(updated_input(ask, detail, answer), context(&ask.questions, answer, settlement)))
+            let context = context(&ask.questions, answer, settlement);
+            Some(match carrier(detail, recorded) {
+                Carrier::Input => allow(updated_input(ask, detail, answer), context),
+                Carrier::Context => allow(updated_input(ask, detail, answer), format!("{BESIDE_AN_ERROR}{context}")),
+                Carrier::Refusal => deny(&format!("{IN_A_REFUSAL}{context}")),
+            })
         }
         _ => refusal(ask).map(|reason| deny(&reason)),
     }
@@ -69,6 +80,11 @@ fn updated_input(ask: &Ask, detail: &str, answer: &Answer) -> Map<String, Value>
         input.insert("annotations".into(), Value::Object(annotations));
     }
     input
+}
+
+/// What was kept of a call says which client made it; where that is lost, it is taken for a new one.
+fn carrier(detail: &str, recorded: Option<Version>) -> Carrier {
+    serde_json::from_str(detail).map_or(Carrier::Input, |detail: Detail| detail.carrier(recorded))
 }
 
 fn original_input(detail: &str) -> Option<Map<String, Value>> {
@@ -193,7 +209,7 @@ mod tests {
         let (mut ask, detail) = ask(on_timeout);
         let by = Source { channel: Channel::Token, agent: Some("curl/8".into()) };
         ask.settlement = Some(Settlement { outcome, by: Some(by), at: Timestamp::UNIX_EPOCH });
-        settled(&ask, &detail).map(|mut reply| reply["hookSpecificOutput"].take())
+        settled(&ask, &detail, None).map(|mut reply| reply["hookSpecificOutput"].take())
     }
 
     fn answer(ask: &Ask, mut sent: Value) -> Answer {
@@ -221,11 +237,30 @@ mod tests {
     }
 
     #[test]
+    fn older_versions_get_the_answer_another_way() {
+        for (version, decision, begins) in [
+            (Version(2, 1, 63), "allow", "The question was answered. Ignore the error"),
+            (Version(2, 0, 76), "deny", "This is not a refusal"),
+            (Version(2, 1, 325), "allow", "The user answered"),
+        ] {
+            let (mut ask, detail) = ask(OnTimeout::Native);
+            let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}}));
+            ask.settlement =
+                Some(Settlement { outcome: Outcome::Answered(answer), by: None, at: Timestamp::UNIX_EPOCH });
+            let reply = settled(&ask, &detail, Some(version)).unwrap()["hookSpecificOutput"].take();
+            assert_eq!(reply["permissionDecision"], decision);
+            let told =
+                reply.get("additionalContext").or(reply.get("permissionDecisionReason")).unwrap().as_str().unwrap();
+            assert!(told.starts_with(begins) && told.contains("Answer: \"A\""), "{version:?}: {told}");
+        }
+    }
+
+    #[test]
     fn an_answer_is_given_also_when_the_call_is_lost() {
         let (mut ask, _) = ask(OnTimeout::Native);
         let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}}));
         ask.settlement = Some(Settlement { outcome: Outcome::Answered(answer), by: None, at: Timestamp::UNIX_EPOCH });
-        let reply = settled(&ask, "damaged").unwrap();
+        let reply = settled(&ask, "damaged", None).unwrap();
         let input = &reply["hookSpecificOutput"]["updatedInput"];
         assert_eq!((input["questions"].as_array().unwrap().len(), &input["answers"]["One?"]), (2, &json!("A")));
     }
@@ -285,7 +320,7 @@ mod tests {
         assert_eq!(received(&ask), None);
         for outcome in [Outcome::AnsweredInTerminal(answer), Outcome::Released, Outcome::Withdrawn] {
             settle(&mut ask, outcome);
-            assert_eq!((raced(&ask, &detail), settled(&ask, &detail), received(&ask)), (None, None, None));
+            assert_eq!((raced(&ask, &detail), settled(&ask, &detail, None), received(&ask)), (None, None, None));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which Claude Code there is, and what it can carry.
 
-use crate::settings::entry::Version;
+use crate::claude_code::Version;
 
 use super::Finding;
 
@@ -26,8 +26,8 @@ pub(super) fn examine(version: Option<Version>) -> Vec<Finding> {
         let Version(major, minor, patch) = CARRIES_ANSWERS;
         findings.push(Finding::warning(
             CHECK,
-            format!("{name} takes answers only beside its own dialog, with a person at the terminal"),
-            format!("Update Claude Code to {major}.{minor}.{patch} or later for headless runs and for `--mode hold`."),
+            format!("{name} takes answers as its own only beside its dialog; without a terminal they reach the model as a hint"),
+            format!("Update Claude Code to {major}.{minor}.{patch} or later."),
         ));
     } else {
         findings.push(Finding::ok(CHECK, format!("{name} takes answers from the hook")));

@@ -1,5 +1,10 @@
 //! Where hooks hand in their calls and wait for the reply: a hook's JSON in, the hook's output out.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -8,7 +13,7 @@ use serde_json::Value;
 
 use crate::api::Problem;
 use crate::ask::Ask;
-use crate::claude_code::{self, Client, HookEvent};
+use crate::claude_code::{self, Client, HookEvent, Version};
 use crate::registry::{Attached, OpenError, WaitEnd};
 
 use super::App;
@@ -33,15 +38,15 @@ pub(super) async fn claude_code(
     match event {
         HookEvent::Ask(new) => {
             let attached = app.registry.attach(*new, resumed).await;
-            waited(&app, attached, claude_code::settled).await
+            waited(&app, attached, Beside::Nothing).await
         }
         HookEvent::Race(new) => {
             let attached = app.registry.attach_by_digest(*new, resumed).await;
-            waited(&app, attached, claude_code::raced).await
+            waited(&app, attached, Beside::Dialog).await
         }
         HookEvent::Announce(new) => match app.registry.open(*new).await {
             // One that is settled already is a call that is made again: it has its answer.
-            Ok(ask) if !ask.is_open() => settled(&app, &ask, claude_code::settled).await,
+            Ok(ask) if !ask.is_open() => settled(&app, &ask, Beside::Nothing).await,
             Ok(_) => Ok(no_decision()),
             Err(error) => left_to_the_terminal(error),
         },
@@ -64,17 +69,22 @@ pub(super) async fn claude_code(
     }
 }
 
-type Reply = fn(&Ask, &str) -> Option<Value>;
+/// What the agent shows while the hook waits.
+#[derive(Clone, Copy)]
+enum Beside {
+    Nothing,
+    Dialog,
+}
 
 /// Parks the call until its ask is settled.
-async fn waited(app: &App, attached: Result<Attached, OpenError>, reply: Reply) -> Result<Response, Problem> {
+async fn waited(app: &App, attached: Result<Attached, OpenError>, beside: Beside) -> Result<Response, Problem> {
     let end = match attached {
         Ok(Attached::Waiting(wait)) => wait.end().await,
         Ok(Attached::Settled(ask)) => WaitEnd::Settled(ask),
         Err(error) => return left_to_the_terminal(error),
     };
     match end {
-        WaitEnd::Settled(ask) => settled(app, &ask, reply).await,
+        WaitEnd::Settled(ask) => settled(app, &ask, beside).await,
         WaitEnd::Deferred => Ok(print(&claude_code::deferred())),
     }
 }
@@ -89,9 +99,13 @@ fn left_to_the_terminal(error: OpenError) -> Result<Response, Problem> {
     }
 }
 
-async fn settled(app: &App, ask: &Ask, reply: Reply) -> Result<Response, Problem> {
+async fn settled(app: &App, ask: &Ask, beside: Beside) -> Result<Response, Problem> {
     let detail = app.registry.detail(ask.id).await?;
-    Ok(reply(ask, &detail).as_ref().map_or_else(no_decision, print))
+    let reply = match beside {
+        Beside::Nothing => claude_code::settled(ask, &detail, recorded_version(&detail).await),
+        Beside::Dialog => claude_code::raced(ask, &detail),
+    };
+    Ok(reply.as_ref().map_or_else(no_decision, print))
 }
 
 fn no_decision() -> Response {
@@ -100,6 +114,39 @@ fn no_decision() -> Response {
 
 fn print(reply: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
+}
+
+/// Clients from before they said it have their version in the records of their session, which they write a little behind what
+/// they do: an answer that comes at once waits for them a moment.
+async fn recorded_version(detail: &str) -> Option<Version> {
+    const TRIES: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(100);
+    let path = claude_code::transcript(detail)?;
+    for _ in 0..TRIES {
+        let path = path.clone();
+        let end = tokio::task::spawn_blocking(move || end_of_file(&path)).await.ok()?;
+        // No records at all: there will be none.
+        let version = Version::in_transcript(&end.ok()?);
+        if version.is_some() {
+            return version;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    None
+}
+
+/// The path comes from a client: only a file is read, and only so much of it.
+fn end_of_file(path: &Path) -> io::Result<String> {
+    const ENOUGH: u64 = 256 * 1024;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
+    let mut end = Vec::new();
+    file.take(ENOUGH).read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
 fn client(headers: &HeaderMap) -> Client {

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::entry::Version;
+use crate::claude_code::Version;
 
 /// It takes a fraction of this; a program of the same name may take forever.
 const PATIENCE: Duration = Duration::from_secs(5);

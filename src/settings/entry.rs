@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::claude_code::Mode;
+use crate::claude_code::{Mode, Version};
 
 /// The one place where events, matchers, timeouts and texts are written down; Claude Code reads it too, in the plugin.
 const HOOKS: &str = include_str!("../../hooks/hooks.json");
@@ -15,23 +15,6 @@ pub const PROGRAM: &str = "answerback-hook";
 
 /// The first version of Claude Code that is known to run `command` with `args` without a shell.
 const EXEC_FORM: Version = Version(2, 1, 186);
-
-/// A version of Claude Code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u32, pub u32, pub u32);
-
-impl Version {
-    /// From what `claude --version` says.
-    pub fn parse(said: &str) -> Option<Self> {
-        let mut numbers = said.split_whitespace().next()?.splitn(3, '.');
-        let mut next = || {
-            let part = numbers.next()?;
-            let digits = part.split(|c: char| !c.is_ascii_digit()).next()?;
-            digits.parse().ok()
-        };
-        Some(Self(next()?, next()?, next()?))
-    }
-}
 
 /// Whether every shell takes this path for one word that means itself.
 pub fn is_plain(path: &str) -> bool {
@@ -308,20 +291,6 @@ mod tests {
                 assert_eq!(entry.handler.get("args"), args.as_ref());
                 assert!(is_own(&entry.handler.into()));
             }
-        }
-    }
-
-    #[test]
-    fn the_version_is_read_from_what_claude_says() {
-        for (said, version) in [
-            ("2.1.325 (Claude Code)\n", Some(Version(2, 1, 325))),
-            ("2.1.0-beta.3", Some(Version(2, 1, 0))),
-            ("10.20.30", Some(Version(10, 20, 30))),
-            ("", None),
-            ("claude: not found", None),
-            ("2.1", None),
-        ] {
-            assert_eq!(Version::parse(said), version, "{said}");
         }
     }
 

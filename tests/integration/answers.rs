@@ -156,3 +156,28 @@ fn one_of_two_hooks_ended_withdraws_nothing() {
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(second.reply()["permissionDecision"], "allow");
 }
+
+#[test]
+fn older_clients_get_the_answer_the_way_they_understand() {
+    let mut world = World::new();
+    let transcript = world.home().join("session.jsonl");
+    for (version, decision, told) in [
+        ("2.0.76", "deny", "This is not a refusal"),
+        ("2.1.63", "allow", "Ignore the error of this tool call"),
+        ("2.1.90", "allow", "The user answered"),
+    ] {
+        // The records are written behind the call.
+        std::fs::write(&transcript, "{\"type\":\"summary\"}\n").unwrap();
+        let mut call = call("s", version, &[question("Which?")]);
+        call["transcript_path"] = json!(transcript);
+        let hook = world.hook(&call);
+        let key = format!("s__{version}");
+        world.until_open(&key);
+        std::fs::write(&transcript, format!("{{\"type\":\"summary\"}}\n{{\"version\":\"{version}\"}}\n")).unwrap();
+        world.answer(&key, &json!({"Which?": "A"})).expect(200);
+        let reply = hook.reply();
+        assert_eq!(reply["permissionDecision"], decision, "{version}");
+        let text = reply.get("additionalContext").or(reply.get("permissionDecisionReason")).unwrap().as_str().unwrap();
+        assert!(text.contains(told) && text.contains("Answer: \"A\""), "{version}: {text}");
+    }
+}

@@ -138,7 +138,7 @@ fn faults_of_the_programs() {
     expect(&project.doctor_of(&alone).1, "program", "error", "cannot be run");
 
     project.claude("echo '2.0.76 (Claude Code)'");
-    project.finds("claude_code", "warning", "2.0.76 takes answers only");
+    project.finds("claude_code", "warning", "2.0.76 takes answers as its own only");
     fs::remove_file(project.bin.join("claude")).unwrap();
     project.finds("claude_code", "warning", "not in the PATH");
 }
