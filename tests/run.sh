@@ -72,7 +72,7 @@ static_hook() {
     fi
     scratch=$(mktemp -d)
     cp "$hook" "$scratch/"
-    said=$(echo '{}' | env -i HOME="$scratch" "$scratch/answerback-hook" 2>"$scratch/stderr") || return 1
+    said=$(echo PreToolUse | env -i HOME="$scratch" "$scratch/answerback-hook" 2>"$scratch/stderr") || return 1
     [[ -z $said ]] && grep -q 'cannot start' "$scratch/stderr" || return 1
     rm -rf "$scratch"
     echo "static: $(stat -c %s "$hook") bytes, fails open"

@@ -33,6 +33,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-agent-pid", "CLAUDE_PID"),
 ];
 
+/// The events that may ask. Every turn has others, and they are no reason to start a daemon: where none runs, nobody waits. It is
+/// enough that the name is somewhere in the input: who starts one in vain has lost nothing.
+const ASKING_EVENTS: &[&[u8]] = &[b"PreToolUse", b"PermissionRequest"];
+
 #[derive(Debug)]
 enum Failure {
     Stdin(io::Error),
@@ -78,12 +82,24 @@ fn run() -> Result<Vec<u8>, Failure> {
     // The one argument there may be is the daemon's to understand, like everything else.
     environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
+    if !ASKING_EVENTS.iter().any(|event| contains(&body, event)) && !is_running(&paths)? {
+        return Ok(Vec::new());
+    }
     deliver(&paths, |resumed| {
         let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
         let resumed = resumed.then_some(("x-answerback-resumed", "1"));
         let always = [("expect", "100-continue")];
         Request::json("POST", "/v1/hooks/claude-code", headers.chain(always).chain(resumed), &body)
     })
+}
+
+fn contains(body: &[u8], name: &[u8]) -> bool {
+    body.windows(name.len()).any(|window| window == name)
+}
+
+fn is_running(paths: &Paths) -> Result<bool, Failure> {
+    let found = start::connect(paths, Instant::now() + FAIL_OPEN).map_err(Failure::Start)?;
+    Ok(found.is_some())
 }
 
 fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {

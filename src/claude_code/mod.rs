@@ -12,12 +12,14 @@
 //!   no `PostToolUse`, but `Stop`.
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
+mod client;
 mod input;
 mod reply;
 mod tool_input;
 mod version;
 
-pub use input::{Client, HookEvent, Mode, Policy, ReadError, Received, Unusable, read, transcript};
+pub use client::{Client, Mode};
+pub use input::{HookEvent, Policy, ReadError, Received, Unusable, read, transcript};
 pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;
 pub use version::Version;

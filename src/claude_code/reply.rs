@@ -171,7 +171,8 @@ fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> S
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::input::{Client, HookEvent, Policy, read};
+    use super::super::client::Client;
+    use super::super::input::{HookEvent, Policy, read};
     use super::*;
     use crate::ask::{AskId, Source};
 

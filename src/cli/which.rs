@@ -62,7 +62,7 @@ pub(super) mod tests {
 
     pub(in crate::cli) fn ask_with_key(key: &str) -> AskView {
         serde_json::from_value(json!({
-            "key": key, "id": 1, "session": "s", "tool_use_id": "t", "origin": "claude-code", "project": "/work/shop",
+            "key": key, "id": 1, "session": "s", "tool_use_id": "t", "origin": "claude-code", "project": "/home/me/shop",
             "questions": [{"question": "Which?", "header": "Pick", "options": [{"label": "Yes"}, {"label": "No"}]}],
             "state": "open", "racing": false, "deferred": false, "receipt": null, "opened_at": "2026-11-16T09:30:00Z", "expires_at": null,
             "settled_at": null, "outcome": null,

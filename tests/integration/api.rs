@@ -27,7 +27,7 @@ fn lists_by_state_session_and_project_newest_first_and_in_pages() {
     assert_eq!(asks(&list("")), ["other__four", "s__three", "s__one"]);
     assert_eq!(asks(&list("?state=settled")), ["s__two"]);
     assert_eq!(asks(&list("?state=all")), ["other__four", "s__three", "s__two", "s__one"]);
-    assert_eq!(asks(&list("?state=all&session=s&project=/work/shop")), ["s__three", "s__two", "s__one"]);
+    assert_eq!(asks(&list("?state=all&session=s&project=/home/me/shop")), ["s__three", "s__two", "s__one"]);
     assert_eq!(asks(&list("?session=s")), ["s__three", "s__one"]);
     assert_eq!(asks(&list("?project=/elsewhere")), Vec::<&str>::new());
     assert_eq!(asks(&list("?opened_since=2100-01-01T00:00:00Z")), Vec::<&str>::new());
@@ -84,7 +84,7 @@ fn an_ask_tells_everything_about_itself() {
         ("session", json!("s")),
         ("tool_use_id", json!("t")),
         ("origin", json!("claude-code")),
-        ("project", json!("/work/shop")),
+        ("project", json!("/home/me/shop")),
         ("questions", json!([question("Which?")])),
         ("state", json!("open")),
         ("deferred", json!(false)),
@@ -145,12 +145,12 @@ fn any_program_can_ask() {
     let mut world = World::new();
     drop(world.daemon());
     let body = json!({"questions": [{"question": "Deploy?", "options": [{"label": "Yes"}, {"label": "No"}]},
-        {"question": "Which name?"}], "project": "/work/site"});
+        {"question": "Which name?"}], "project": "/home/me/site"});
     let created = world.post("/v1/asks", &body).expect(201);
     let ask = created.json();
     let key = ask["key"].as_str().unwrap();
     assert_eq!(created.header("location"), Some(format!("/v1/asks/{key}").as_str()));
-    assert_eq!((&ask["origin"], &ask["project"]), (&json!("program"), &json!("/work/site")));
+    assert_eq!((&ask["origin"], &ask["project"]), (&json!("program"), &json!("/home/me/site")));
     world.answer(key, &json!({"Deploy?": "Yes", "Which name?": "blue"})).expect(200);
     assert_eq!(world.settled(key)["outcome"]["answers"], json!({"Deploy?": "Yes", "Which name?": "blue"}));
 

@@ -275,7 +275,7 @@ fn history_finds_what_was_said() {
     world.post(&format!("/v1/asks/{second}/dismiss"), &json!({"reason": "no idea"})).expect(200);
     let (stdout, _) = exits(&run(&world, &["history"]), 0);
     let without_times: Vec<_> =
-        stdout.lines().map(|line| line.split_once("  /work").map_or(line, |(_, rest)| rest)).collect();
+        stdout.lines().map(|line| line.split_once("  /home/me").map_or(line, |(_, rest)| rest)).collect();
     insta::assert_snapshot!(without_times.join("\n"), @r"
     /shop  dismissed
       Which colour?

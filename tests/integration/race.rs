@@ -179,8 +179,18 @@ fn a_dismissal_closes_the_dialog_with_its_reason_and_a_release_leaves_it() {
 }
 
 #[test]
+fn events_that_ask_nothing_start_no_daemon() {
+    let mut world = World::new();
+    for event in ["Stop", "UserPromptSubmit", "SessionEnd", "PostToolUse"] {
+        hook(&mut world, event, "t", |_| {}).no_decision();
+    }
+    assert!(!world.state("").exists());
+}
+
+#[test]
 fn events_of_sessions_without_questions_say_nothing() {
     let mut world = World::new();
+    drop(world.daemon());
     for event in ["Stop", "UserPromptSubmit", "SessionEnd", "PostToolUse"] {
         hook(&mut world, event, "t", |_| {}).no_decision();
     }

@@ -46,7 +46,7 @@ pub(crate) fn question(text: &str) -> Value {
 /// A PreToolUse call of `AskUserQuestion`, as Claude Code sends it.
 pub(crate) fn call(session: &str, tool_use_id: &str, questions: &[Value]) -> Value {
     json!({
-        "session_id": session, "transcript_path": "/none.jsonl", "cwd": "/work/shop", "permission_mode": "default",
+        "session_id": session, "transcript_path": "/none.jsonl", "cwd": "/home/me/shop", "permission_mode": "default",
         "hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_use_id": tool_use_id,
         "tool_input": {"questions": questions},
     })
