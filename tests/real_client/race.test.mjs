@@ -1,6 +1,6 @@
 // An interactive session: the terminal's own dialog and the daemon at once, and the first answer wins.
 import assert from "node:assert/strict";
-import { interactive } from "./lib/drivers/interactive.mjs";
+import { interactive, prompt } from "./lib/drivers/interactive.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { ask, DATABASE, LICENCE } from "./lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
@@ -77,7 +77,7 @@ scenario("race: a daemon that is killed comes back, and the dialog is still answ
 
 scenario("race: two asks at once, one answered here and one there", async (world) => {
   const [first, second] = [ask(DATABASE), ask(LICENCE)];
-  const terminal = await interactive(world, first, second);
+  const terminal = await interactive(world, [first, second]);
   const [here] = await world.daemon.opened(first, second);
   await terminal.shows(DATABASE.question);
   await world.daemon.answer(here, { [DATABASE.question]: "SQLite" });
@@ -96,4 +96,32 @@ scenario("race: dismissed elsewhere, the dialog closes and the model is told why
   await terminal.shows(DIALOG);
   await world.daemon.dismiss(open, "Use what the README says.");
   expectIncludes((await world.shown(call)).result(call).text, "Use what the README says.");
+});
+
+// As root, bypassing permissions needs a sandbox, which the driver claims to have.
+for (const mode of ["default", "plan", "acceptEdits", "bypassPermissions"]) {
+  scenario(`race: in the permission mode ${mode}`, async (world) => {
+    const call = ask(DATABASE);
+    const skip = mode === "bypassPermissions" ? " --dangerously-skip-permissions" : "";
+    const terminal = await interactive(world, call, `--permission-mode ${mode}${skip}`);
+    const [open] = await world.daemon.opened(call);
+    assert.equal(open.racing, true);
+    await terminal.shows(DIALOG);
+    await world.daemon.answer(open, { [DATABASE.question]: "Postgres" });
+    expectAnswered(await world.shown(call), call, { [DATABASE.question]: "Postgres" });
+  });
+}
+
+scenario("race: the same question again gets its own answer", async (world) => {
+  const [first, second] = [ask(DATABASE), ask(DATABASE)];
+  const terminal = await interactive(world, first);
+  const [once] = await world.daemon.opened(first);
+  await world.daemon.answer(once, { [DATABASE.question]: "SQLite" });
+  await terminal.shows("done");
+  world.model.onNextPrompt([second]);
+  await prompt(terminal, "once more");
+  const [again] = await world.daemon.opened(second);
+  await terminal.shows(DIALOG);
+  await world.daemon.answer(again, { [DATABASE.question]: "Postgres" });
+  expectAnswered(await world.shown(second), second, { [DATABASE.question]: "Postgres" });
 });
