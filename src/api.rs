@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::ask::{Answer, Ask, Origin, Outcome, Question, QuestionFault, Receipt, Source};
@@ -30,17 +30,32 @@ pub struct AskView {
     pub racing: bool,
     /// Nobody waits right now; the answer is kept for the resumed run.
     pub deferred: bool,
+    #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub opened_at: Timestamp,
     /// When it is too late.
+    #[serde(serialize_with = "time_or_null")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
+    #[serde(serialize_with = "time_or_null")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub settled_at: Option<Timestamp>,
     /// How it ended; null while it is open.
     pub outcome: Option<OutcomeView>,
     /// What the agent was seen to have received; null until it is seen.
     pub receipt: Option<Receipt>,
+}
+
+/// Always with milliseconds, so that times as texts sort as times.
+fn time<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{time:.3}"))
+}
+
+fn time_or_null<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => self::time(time, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// Whether an ask wants an answer.
@@ -254,4 +269,20 @@ pub struct Problem {
     /// The ask as it is, where somebody else settled it first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<AskView>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_texts_sort_as_times() {
+        let text = |millis: i64| {
+            let mut json = Vec::new();
+            time(&Timestamp::from_millisecond(millis).unwrap(), &mut serde_json::Serializer::new(&mut json)).unwrap();
+            String::from_utf8(json).unwrap()
+        };
+        assert_eq!(text(640), "\"1970-01-01T00:00:00.640Z\"");
+        assert!(text(1000) < text(1638) && text(1638) < text(1640));
+    }
 }

@@ -71,6 +71,8 @@ pub async fn run(
             () = asked_to_stop.notified() => {}
         }
         tracing::info!("stopping");
+        // Before anybody who waits is sent away.
+        instance.unpublish();
         close.send_replace(true);
     };
     tokio::join!(server, stop);

@@ -174,13 +174,24 @@ impl Instance {
         write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))
     }
 
+    /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
+    pub fn unpublish(&self) {
+        remove(&self.paths.daemon_json());
+    }
+
     /// Takes back what leads here. The lock goes last, with the value.
     pub fn retire(self) {
-        for path in [self.paths.daemon_json(), self.paths.socket()] {
-            if let Err(error) = fs::remove_file(&path) {
-                tracing::warn!(path = %path.display(), %error, "could not be removed");
-            }
+        remove(&self.paths.daemon_json());
+        remove(&self.paths.socket());
+    }
+}
+
+fn remove(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(path = %path.display(), %error, "could not be removed");
         }
+        _ => {}
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Whoever removes the daemon's files next must not meet it.
 fn until_stopped(client: &Client) -> anyhow::Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    while client.paths().daemon_json().exists() {
+    while client.paths().socket().exists() {
         if Instant::now() >= deadline {
             return Err(hinted("the daemon does not stop", "Look into daemon.log in the state directory."));
         }

@@ -321,7 +321,7 @@ fn stop_stops_unless_a_hook_would_start_it_again() {
     assert!(stderr.contains("--release"), "{stderr}");
     exits(&run(&world, &["stop", "--release"]), 0);
     hook.no_decision();
-    until("the daemon's end", || (!world.state("daemon.json").exists()).then_some(()));
+    until("the daemon's end", || (!world.state("daemon.sock").exists()).then_some(()));
 }
 
 #[test]
