@@ -1,7 +1,5 @@
 //! What a hook sends.
 
-use std::path::PathBuf;
-
 use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -107,22 +105,20 @@ impl Detail {
         Carrier::of(self.client.version().or(recorded))
     }
 
+    /// Whether the client told its version.
+    pub(super) fn says_version(&self) -> bool {
+        self.client.version().is_some()
+    }
+
+    /// The call as it came.
+    pub(super) fn hook(&self) -> &str {
+        self.hook.get()
+    }
+
     pub(super) fn tool_input(&self) -> Option<Value> {
         let hook: HookInput = serde_json::from_str(self.hook.get()).ok()?;
         hook.tool_input
     }
-}
-
-/// Where the records of a call's session are, if its client does not say its version: their end tells it. They are written
-/// behind the call, so this is for when it is answered. `detail` is what [`read`] made of the call.
-pub fn transcript(detail: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Place {
-        transcript_path: PathBuf,
-    }
-    let detail: Detail = serde_json::from_str(detail).ok()?;
-    let place: Place = serde_json::from_str(detail.hook.get()).ok()?;
-    detail.client.version().is_none().then_some(place.transcript_path)
 }
 
 /// Reads a hook's call.

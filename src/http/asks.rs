@@ -11,7 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem};
+use crate::api::{
+    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
+};
 use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
 use crate::store::{Cursor, Filter, StateFilter};
 use crate::token::Token;
@@ -37,6 +39,9 @@ pub(super) struct ListParams {
     session: Option<String>,
     /// Only of this project: the directory, as the ask has it.
     project: Option<String>,
+    /// Only those that ended like this.
+    #[param(inline)]
+    outcome: Option<OutcomeKind>,
     /// Only with this text in a question, an answer, a note or a reason.
     text: Option<String>,
     /// Only those opened at this time or later.
@@ -106,6 +111,7 @@ pub(super) async fn list(
         state,
         session: params.session,
         project: params.project,
+        outcome: params.outcome.map(|kind| kind.name().to_owned()),
         text: params.text,
         opened_since: params.opened_since,
         before: params.before.map(AskId),
@@ -119,6 +125,12 @@ pub(super) async fn list(
     let asks = asks.iter().map(|ask| AskView::from(&**ask)).collect();
     let list = AskList { asks, cursor: newest.to_string(), next };
     Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
+}
+
+/// The projects there are asks of, open or settled.
+#[utoipa::path(get, path = "/v1/projects", responses((status = 200, body = ProjectList), (status = "default", body = Problem)))]
+pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
+    Ok(JsonReply(ProjectList { projects: app.store.projects().await? }))
 }
 
 /// One ask. With `wait` it returns once the ask is settled.
@@ -136,7 +148,7 @@ pub(super) async fn get(
     Ok(JsonReply(AskView::from(&*ask)))
 }
 
-async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
+pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
     app.registry.get(key).await?.ok_or_else(Problem::unknown_ask)
 }
 

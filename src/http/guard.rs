@@ -5,6 +5,7 @@
 //! so that a foreign site can neither read nor act, whatever it knows.
 
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,7 @@ use crate::ask::{Channel, Source};
 use crate::instance::Tokens;
 use crate::token::TokenHash;
 
-use super::App;
+use super::{App, page};
 
 /// How long a page stays signed in.
 const PAGE_SESSION: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -92,7 +93,7 @@ impl Guard {
     }
 
     /// Refuses what a browser sends on behalf of another site.
-    fn check_browser(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    fn check_browser(&self, headers: &HeaderMap, is_visit: bool) -> Result<(), Problem> {
         match only(headers, header::HOST) {
             Ok(Some(host)) if self.hosts.iter().any(|own| own == host) => {}
             _ => return Err(Problem::forbidden("foreign-host", "The Host header is not an address of this daemon.")),
@@ -104,9 +105,19 @@ impl Guard {
         }
         match only(headers, HeaderName::from_static("sec-fetch-site")) {
             Ok(None | Some("same-origin" | "none")) => Ok(()),
+            Ok(Some("same-site" | "cross-site")) if is_visit => Ok(()),
             _ => Err(Problem::forbidden("foreign-origin", "Other sites may not use this daemon.")),
         }
     }
+}
+
+/// Somebody follows a link to the page, from wherever: a notification, a chat. It holds nothing, and no frame may show it.
+fn is_visit(request: &Request) -> bool {
+    let is = |name, value: &str| request.headers().get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
+    request.uri().path() == page::PATH
+        && request.method() == Method::GET
+        && is("sec-fetch-mode", "navigate")
+        && is("sec-fetch-dest", "document")
 }
 
 /// The value of a header that may be there once.
@@ -119,10 +130,14 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, ()> {
     }
 }
 
+/// What a response may do in a browser, where that is more than nothing.
+#[derive(Debug, Clone)]
+pub(super) struct OwnPolicy(pub(super) HeaderValue);
+
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
-    let mut response = match admit(&app, peer, request.headers()).await {
+    let mut response = match admit(&app, peer, is_visit(&request), request.headers()).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -139,10 +154,13 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     for (name, value) in ALWAYS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    if let Some(OwnPolicy(policy)) = response.extensions_mut().remove() {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     response
 }
 
-async fn admit(app: &App, peer: Option<Peer>, headers: &HeaderMap) -> Result<Caller, Problem> {
+async fn admit(app: &App, peer: Option<Peer>, is_visit: bool, headers: &HeaderMap) -> Result<Caller, Problem> {
     match peer {
         Some(Peer::Socket) => {
             // No browser speaks to a unix socket: this comes through a proxy that must not exist.
@@ -152,7 +170,7 @@ async fn admit(app: &App, peer: Option<Peer>, headers: &HeaderMap) -> Result<Cal
             Ok(Caller::Known { scopes: EVERYTHING, source: source(Channel::Socket, headers) })
         }
         Some(Peer::Tcp) => {
-            app.guard.check_browser(headers)?;
+            app.guard.check_browser(headers, is_visit)?;
             match bearer(headers)? {
                 None => Ok(Caller::Anonymous),
                 Some(presented) => identify(app, presented, headers).await,
@@ -218,7 +236,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        Guard::new(&tokens, 27563).check_browser(&map).is_ok()
+        Guard::new(&tokens, 27563).check_browser(&map, false).is_ok()
     }
 
     #[test]

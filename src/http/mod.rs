@@ -5,10 +5,13 @@
 
 mod asks;
 mod connections;
+mod context;
 mod events;
 mod extract;
 mod guard;
 mod hook;
+mod page;
+mod previews;
 mod problem;
 mod sign_in;
 
@@ -36,6 +39,7 @@ use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
 use guard::{Caller, Guard, Scope};
+use previews::Previews;
 use sign_in::LaunchCodes;
 
 /// What every handler has at hand; cheap to clone.
@@ -45,6 +49,7 @@ pub(crate) struct App {
     store: Store,
     guard: Arc<Guard>,
     launch_codes: Arc<LaunchCodes>,
+    previews: Arc<Previews>,
     policy: Policy,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
@@ -61,7 +66,8 @@ impl App {
         closing: watch::Receiver<bool>,
     ) -> Self {
         let guard = Arc::new(Guard::new(tokens, port));
-        Self { registry, store, guard, launch_codes: Arc::default(), policy, closing, stop: Arc::default() }
+        let (launch_codes, previews, stop) = Default::default();
+        Self { registry, store, guard, launch_codes, previews, policy, closing, stop }
     }
 
     /// Notified when somebody with the right to asks the daemon to stop.
@@ -93,6 +99,9 @@ pub(crate) fn router(app: App) -> Router {
     let read = OpenApiRouter::new()
         .routes(routes!(asks::list))
         .routes(routes!(asks::get))
+        .routes(routes!(asks::projects))
+        .routes(routes!(context::context))
+        .routes(routes!(previews::place))
         .routes(routes!(events::events))
         .routes(routes!(version));
     let answer = OpenApiRouter::new()
@@ -105,9 +114,10 @@ pub(crate) fn router(app: App) -> Router {
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, OpenApiRouter::new().routes(routes!(sign_in::launch)).routes(routes!(stop))))
-        // These two need no token: one says nothing, the other takes a code instead.
+        // These need no token: one says nothing, the others take a code or a name instead.
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
+        .routes(routes!(previews::show))
         .split_for_parts();
     describe(&mut openapi);
     let openapi = Router::new()
@@ -115,6 +125,7 @@ pub(crate) fn router(app: App) -> Router {
         .route_layer(from_fn_with_state(Scope::Read, guard::require));
     router
         .merge(openapi)
+        .merge(page::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(app.clone(), guard::guard))
