@@ -155,6 +155,7 @@ pub(super) async fn answer(
     Json(request): Json<AnswerRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
     let ask = find(&app, &key).await?;
+    caller.check_life(&ask)?;
     let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
     settle(&app, &ask, Outcome::Answered(answer), &caller).await

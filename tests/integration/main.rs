@@ -18,6 +18,7 @@ mod idle;
 mod install;
 mod install_attacked;
 mod life;
+mod notify;
 mod picker;
 mod race;
 mod sign_in;
