@@ -76,6 +76,11 @@ impl Caller {
         }
     }
 
+    /// Whether it may see what it settles, and what others have said.
+    pub(super) fn may_read(&self) -> bool {
+        !matches!(self, Self::Ticket { .. })
+    }
+
     /// Who settles what this caller settles.
     pub(super) fn source(&self) -> Option<Source> {
         match self {

@@ -246,8 +246,13 @@ impl Notifier {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
     use super::*;
-    use crate::ask::{AskId, OnTimeout, Origin, Question, QuestionOption, Questions};
+    use crate::ask::{AskId, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions};
+    use crate::store::Opening;
 
     /// An ask of one project with so many questions.
     pub(crate) fn ask(id: i64, key: &str, project: &str, questions: usize) -> Ask {
@@ -273,5 +278,38 @@ pub(crate) mod tests {
             settlement: None,
             receipt: None,
         }
+    }
+
+    #[tokio::test]
+    async fn who_falls_behind_reads_what_it_missed() {
+        const MANY: usize = 1200;
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db")).unwrap();
+        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (live, seen) = (registry.live(), *registry.cursor().borrow());
+        let plan = Plan::new(Duration::ZERO);
+        let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };
+        let open = |n: usize| {
+            registry.open(NewAsk {
+                key: format!("program-{n}__t").parse().unwrap(),
+                origin: Origin::Program,
+                project: None,
+                questions: ask(1, "s__t", "", 1).questions,
+                detail: String::new(),
+                expires_at: None,
+                on_timeout: OnTimeout::Native,
+                racing: false,
+                digest: None,
+            })
+        };
+        let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
+        registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
+        assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));
+        notifier.catch_up().await;
+        while let Ok(again) = notifier.live.try_recv() {
+            notifier.note(&again);
+        }
+        assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);
+        store.close().await;
     }
 }

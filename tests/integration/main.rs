@@ -21,6 +21,7 @@ mod life;
 mod notify;
 mod picker;
 mod race;
+mod receiver;
 mod sign_in;
 mod store;
 mod world;

@@ -1,91 +1,18 @@
 //! People are told that a question waits, and a button in what they are told answers it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::http::{Reply, Request};
+use crate::receiver::Receiver;
 use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, until};
 
 const PUBLIC: &str = "https://answers.example.org";
-
-/// A server that takes whatever is posted to it.
-struct Receiver {
-    address: String,
-    posts: mpsc::Receiver<Post>,
-}
-
-#[derive(Debug)]
-struct Post {
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Receiver {
-    fn start() -> Self {
-        Self::replying("200 OK")
-    }
-
-    fn replying(status: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let (sender, posts) = mpsc::channel();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut reader = BufReader::new(stream.unwrap());
-                let mut lines = Vec::new();
-                loop {
-                    let mut line = String::new();
-                    reader.read_line(&mut line).unwrap();
-                    match line.trim_end() {
-                        "" => break,
-                        line => lines.push(line.to_owned()),
-                    }
-                }
-                let path = lines[0].split(' ').nth(1).unwrap().to_owned();
-                let header = |line: &String| {
-                    let (name, value) = line.split_once(": ").unwrap();
-                    (name.to_ascii_lowercase(), value.to_owned())
-                };
-                let mut post = Post { path, headers: lines[1..].iter().map(header).collect(), body: Vec::new() };
-                post.body = vec![0; post.header("content-length").parse().unwrap()];
-                reader.read_exact(&mut post.body).unwrap();
-                let reply = format!("HTTP/1.1 {status}\r\nlocation: /elsewhere\r\ncontent-length: 0\r\n\r\n");
-                reader.into_inner().write_all(reply.as_bytes()).unwrap();
-                if sender.send(post).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { address, posts }
-    }
-
-    #[track_caller]
-    fn next(&self) -> Post {
-        self.posts.recv_timeout(Duration::from_secs(20)).expect("nothing was posted")
-    }
-
-    #[track_caller]
-    fn next_json(&self) -> Value {
-        serde_json::from_slice(&self.next().body).unwrap()
-    }
-}
-
-impl Post {
-    #[track_caller]
-    fn header(&self, name: &str) -> &str {
-        let found = self.headers.iter().find(|(key, _)| key == name);
-        &found.unwrap_or_else(|| panic!("no {name}: {self:?}")).1
-    }
-}
 
 fn with_ntfy(receiver: &Receiver, notify: &str) -> World {
     World::with_config(&format!(
@@ -153,14 +80,17 @@ fn a_button_answers_and_the_hook_returns_it() {
     let labels: Vec<_> = actions.iter().map(|action| (&action["action"], &action["label"], &action["clear"])).collect();
     assert_eq!(labels, [(&json!("http"), &json!("A"), &json!(true)), (&json!("http"), &json!("B"), &json!(true))]);
 
-    let settled = press(&world, &actions[1]).expect(200).json();
-    assert_eq!(settled["outcome"]["by"], json!({"channel": "notification", "agent": "ntfy/1.2"}));
+    let pressed = press(&world, &actions[1]).expect(204);
+    assert!(pressed.body.is_empty());
+    assert_eq!(world.settled(&key)["outcome"]["by"], json!({"channel": "notification", "agent": "ntfy/1.2"}));
     let reply = hook.reply();
     assert_eq!(reply["updatedInput"]["answers"], json!({"Which one?": "B"}));
     let context = reply["additionalContext"].as_str().unwrap();
     assert!(context.starts_with("The user answered from an Answerback notification"), "{context}");
-    press(&world, &actions[1]).expect(200);
-    press(&world, &actions[0]).expect(409);
+    press(&world, &actions[1]).expect(204);
+    // A ticket may answer, not read.
+    let refused = press(&world, &actions[0]).expect(409).json();
+    assert_eq!((refused.get("ask"), refused.get("hint")), (None, None));
     let history = String::from_utf8(run(&world, &["history"]).stdout).unwrap();
     assert!(history.contains("answered from a notification, by ntfy/1.2"), "{history}");
 }
@@ -214,7 +144,7 @@ fn a_ticket_is_good_for_nothing_else() {
     // Nothing is kept of a ticket, and it outlives the daemon.
     world.kill_daemon_once_parked(&hook);
     world.until_open(&key);
-    press(&world, &again["actions"][0]).expect(200);
+    press(&world, &again["actions"][0]).expect(204);
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
 
