@@ -86,6 +86,7 @@ fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
 
 /// One argument with its placeholders replaced. Once: what is put in is text, also if it looks like a placeholder.
 fn fill(template: &str, page: &Page) -> String {
+    let html = page.body.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut filled = String::new();
     let mut rest = template;
     while let Some(start) = rest.find('{') {
@@ -93,6 +94,7 @@ fn fill(template: &str, page: &Page) -> String {
         let known = [
             ("{title}", page.title.as_str()),
             ("{body}", page.body.as_str()),
+            ("{body_html}", html.as_str()),
             ("{url}", page.url.as_deref().unwrap_or_default()),
         ];
         let (text, length) = match known.iter().find(|(name, _)| from.starts_with(name)) {
@@ -116,7 +118,8 @@ fn usual() -> (&'static str, &'static [&'static str]) {
         const SHOW: &str = "display notification (item 2 of argv) with title (item 1 of argv)";
         ("/usr/bin/osascript", &["-e", "on run argv", "-e", SHOW, "-e", "end run", "--", "{title}", "{body}"])
     } else {
-        ("notify-send", &["--app-name=Answerback", "--", "{title}", "{body}"])
+        // Linux desktops take the body for markup: a question could show links and pictures of its own.
+        ("notify-send", &["--app-name=Answerback", "--", "{title}", "{body_html}"])
     }
 }
 
@@ -142,11 +145,12 @@ mod tests {
 
     #[test]
     fn placeholders_are_replaced_once_and_text_is_no_option() {
-        let page = page("{body} --x", "$(touch x)");
+        let page = page("{body} --x", "$(touch x) <a href='x'>&");
         for (template, filled) in [
             ("{title}", "{body} --x"),
-            ("{body}", "$(touch x)"),
-            ("a{title}b{body}", "a{body} --xb$(touch x)"),
+            ("{body}", "$(touch x) <a href='x'>&"),
+            ("{body_html}", "$(touch x) &lt;a href='x'&gt;&amp;"),
+            ("a{title}b{body}", "a{body} --xb$(touch x) <a href='x'>&"),
             ("{url}", ""),
             ("{other} {", "{other} {"),
             ("plain", "plain"),
