@@ -19,6 +19,7 @@ mod exit;
 mod history;
 mod install;
 mod man;
+mod notify;
 mod pending;
 mod programs;
 mod restart;
@@ -73,6 +74,7 @@ enum Command {
     Run(run::Args),
     Resume(resume::Args),
     Demo(demo::Args),
+    Notify(notify::Args),
     Daemon(daemon::Args),
     Restart(restart::Args),
     Stop(stop::Args),
@@ -96,6 +98,7 @@ pub fn run() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Notify(args) => notify::run(&args),
         Command::Daemon(args) => daemon::run(&args),
         Command::Restart(args) => restart::run(&args),
         Command::Stop(args) => stop::run(&args),

@@ -155,6 +155,7 @@ pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
 /// Answers an ask. The first answer wins; saying the same again is no error.
 #[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts, and is on disk"),
+    (status = 204, description = "The same, told to a ticket"),
     (status = 404, body = Problem),
     (status = 409, body = Problem, description = "Somebody answered differently before; `ask` holds that answer"),
     (status = 410, body = Problem, description = "The ask ended without an answer"),
@@ -165,11 +166,20 @@ pub(super) async fn answer(
     Extension(caller): Extension<Caller>,
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
-) -> Result<JsonReply<AskView>, Problem> {
+) -> Result<Response, Problem> {
     let ask = find(&app, &key).await?;
+    caller.check_life(&ask)?;
     let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
-    settle(&app, &ask, Outcome::Answered(answer), &caller).await
+    let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;
+    if caller.may_read() {
+        return settled.map(IntoResponse::into_response);
+    }
+    settled.map(|_| StatusCode::NO_CONTENT.into_response()).map_err(|problem| Problem {
+        ask: None,
+        hint: None,
+        ..problem
+    })
 }
 
 /// Refuses to answer; the asker is told, with the reason.

@@ -5,15 +5,16 @@
 //! so that a foreign site can neither read nor act, whatever it knows.
 
 use axum::extract::{Request, State};
-use axum::http::Method;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::Problem;
-use crate::ask::{Channel, Source};
+use crate::ask::{Ask, Channel, Source};
 use crate::instance::Tokens;
+use crate::ticket::{Ticket, Tickets};
 use crate::token::TokenHash;
 
 use super::{App, page};
@@ -51,21 +52,39 @@ pub(super) enum Caller {
     Known { scopes: &'static [Scope], source: Source },
     /// A hook over HTTP. It can settle nothing, so it is no source.
     Hook,
+    /// A button in a notification. It answers one ask, and does nothing else.
+    Ticket { ticket: Ticket, source: Source },
 }
 
 impl Caller {
-    fn may(&self, scope: Scope) -> bool {
+    fn may(&self, scope: Scope, path: &str) -> bool {
         match self {
             Self::Anonymous => false,
             Self::Known { scopes, .. } => scopes.contains(&scope),
             Self::Hook => scope == Scope::Hook,
+            Self::Ticket { ticket, .. } => scope == Scope::Answer && path == format!("/v1/asks/{}/answer", ticket.key),
         }
+    }
+
+    /// Refuses a button of an earlier life: what it shows may not be what is asked now.
+    pub(super) fn check_life(&self, ask: &Ask) -> Result<(), Problem> {
+        match self {
+            Self::Ticket { ticket, .. } if ticket.id != ask.id => {
+                Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it may see what it settles, and what others have said.
+    pub(super) fn may_read(&self) -> bool {
+        !matches!(self, Self::Ticket { .. })
     }
 
     /// Who settles what this caller settles.
     pub(super) fn source(&self) -> Option<Source> {
         match self {
-            Self::Known { source, .. } => Some(source.clone()),
+            Self::Known { source, .. } | Self::Ticket { source, .. } => Some(source.clone()),
             Self::Anonymous | Self::Hook => None,
         }
     }
@@ -79,6 +98,7 @@ const COMPANION: &[Scope] = &[Scope::Read, Scope::Answer, Scope::Ask];
 pub(super) struct Guard {
     api: TokenHash,
     hook: TokenHash,
+    tickets: Tickets,
     /// The names a browser may use for us.
     hosts: [String; 2],
     /// The pages a browser may come from: our own.
@@ -89,7 +109,7 @@ impl Guard {
     pub(super) fn new(tokens: &Tokens, port: u16) -> Self {
         let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
         let origins = hosts.each_ref().map(|host| format!("http://{host}"));
-        Self { api: tokens.api.hash(), hook: tokens.hook.hash(), hosts, origins }
+        Self { api: tokens.api.hash(), hook: tokens.hook.hash(), tickets: Tickets::new(tokens), hosts, origins }
     }
 
     /// Refuses what a browser sends on behalf of another site.
@@ -173,19 +193,22 @@ async fn admit(app: &App, peer: Option<Peer>, is_visit: bool, headers: &HeaderMa
             app.guard.check_browser(headers, is_visit)?;
             match bearer(headers)? {
                 None => Ok(Caller::Anonymous),
-                Some(presented) => identify(app, presented, headers).await,
+                Some(presented) => match app.guard.tickets.check(presented) {
+                    Some(ticket) => Ok(Caller::Ticket { ticket, source: source(Channel::Notification, headers) }),
+                    None => identify(app, TokenHash::of(presented), headers).await,
+                },
             }
         }
         None => Err(Problem::unauthorized()),
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Result<Option<TokenHash>, Problem> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let token = value.as_bytes().split_at_checked(7).filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
     match (token, values.next()) {
-        (Some((_, token)), None) => Ok(Some(TokenHash::of(token))),
+        (Some((_, token)), None) => Ok(Some(token)),
         _ => Err(Problem::unauthorized()),
     }
 }
@@ -217,7 +240,7 @@ fn source(channel: Channel, headers: &HeaderMap) -> Source {
 /// The middleware around the routes of one scope.
 pub(super) async fn require(State(scope): State<Scope>, request: Request, next: Next) -> Response {
     match request.extensions().get::<Caller>() {
-        Some(caller) if caller.may(scope) => next.run(request).await,
+        Some(caller) if caller.may(scope, request.uri().path()) => next.run(request).await,
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
         Some(_) => Problem::forbidden("scope", "This token is not for that.")
             .hint("See docs/api.md for what each token may do.")
