@@ -44,13 +44,21 @@ export class Daemon {
 
   /** The ask once it has settled. */
   settled(ask) {
-    return this.#getOnceUp(`${askPath(ask)}?wait=${LONG_POLL_SECONDS}`);
+    return until(`${ask.key} being settled`, async () => {
+      const seen = await this.#getOnceUp(`${askPath(ask)}?wait=${LONG_POLL_SECONDS}`);
+      return seen.outcome && seen;
+    });
+  }
+
+  /** The ask as it is now. */
+  seen(ask) {
+    return this.#getOnceUp(askPath(ask));
   }
 
   /** The ask once Claude Code was seen to have received the answer. */
   received(ask) {
     return until(`a receipt of ${ask.key}`, async () => {
-      const seen = await this.#getOnceUp(askPath(ask));
+      const seen = await this.seen(ask);
       return seen.receipt && seen;
     });
   }
