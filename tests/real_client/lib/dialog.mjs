@@ -1,4 +1,5 @@
 // The terminal's own dialog for a question, handled by what is on the screen: its keys have changed over the versions.
+import assert from "node:assert/strict";
 
 const FOOTER = "Enter to select";
 const SELECTED = /^\s*❯ (\d)\. (.*)$/m;
@@ -21,23 +22,22 @@ export class Dialog {
     return this.#terminal.showsNo(FOOTER);
   }
 
-  async isOpen() {
-    return (await this.#terminal.screen()).includes(FOOTER);
-  }
-
   async offers(label) {
-    return new RegExp(`\\d\\. ${label}`).test(await this.#terminal.screen());
+    return numberOf(await this.#terminal.screen(), label) > 0;
   }
 
   /** Goes to the choice with this label and takes it. */
   async choose(label) {
-    await this.select(label);
+    assert.ok(await this.select(label), `the dialog left before ${label} was chosen`);
     await this.leave("Enter");
   }
 
-  /** Goes to the choice with this label. The keys are heard in their order: what was pressed before has been heard then. */
-  select(label) {
-    return this.#terminal.pressUntil("Down", `${label} being selected`, (screen) => selected(screen)?.startsWith(label));
+  /** Goes to the choice with this label, up or down; false if the dialog leaves meanwhile. */
+  async select(label) {
+    const there = (screen) => selected(screen)?.label.startsWith(label);
+    const found = (screen) => there(screen) || !screen.includes(FOOTER);
+    const way = (screen) => (selected(screen)?.number > numberOf(screen, label) ? "Up" : "Down");
+    return there(await this.#terminal.pressUntil(way, `${label} being selected`, found));
   }
 
   /** Presses a key until the dialog has left. */
@@ -47,5 +47,10 @@ export class Dialog {
 }
 
 function selected(screen) {
-  return screen.match(SELECTED)?.[2];
+  const [, number, label] = screen.match(SELECTED) ?? [];
+  return number && { number: Number(number), label };
+}
+
+function numberOf(screen, label) {
+  return Number(screen.match(new RegExp(`(\\d)\\. ${label}`))?.[1]);
 }

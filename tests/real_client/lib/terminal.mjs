@@ -37,21 +37,28 @@ export class Terminal {
 
   async #comesTo(what, holds, deadlineMs) {
     let screen = "";
-    const probe = async () => holds((screen = await this.screen()));
+    // Twice, because a screen that is just being drawn lacks what it has.
+    const probe = async () => holds((screen = await this.screen())) && holds((screen = await this.screen()));
     await until(`the terminal ${what}`, probe, deadlineMs).catch((error) => {
       throw new Error(`${error.message}; it shows:\n${screen}`);
     });
     return screen;
   }
 
-  /** Presses a key until the screen is as it should be. What was just drawn may not listen yet, and drops the key. */
-  pressUntil(key, what, holds) {
-    return until(`${key} leading to ${what}`, async () => {
-      if (holds(await this.screen())) return true;
-      await this.press(key);
-      return this.#comesTo(what, holds, 1_000).catch(() => false);
-    }).catch(async (error) => {
-      throw new Error(`${error.message}; the terminal shows:\n${await this.screen()}`);
+  /**
+   * Presses a key, or the one that the screen asks for, until the screen is as it should be; resolves to that screen. What
+   * was just drawn may not listen yet, and drops the key.
+   */
+  async pressUntil(key, what, holds) {
+    let screen = "";
+    const probe = async () => {
+      if (holds((screen = await this.screen())) && holds((screen = await this.screen()))) return screen;
+      const before = screen;
+      await this.press(typeof key === "function" ? key(screen) : key);
+      return this.#comesTo("reacting", (now) => now !== before, 1_000).then(() => false, () => false);
+    };
+    return until(what, probe).catch((error) => {
+      throw new Error(`${error.message}; the terminal shows:\n${screen}`);
     });
   }
 
