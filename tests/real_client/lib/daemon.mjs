@@ -1,7 +1,7 @@
 // The daemon as a person's tool sees it: found through daemon.json, spoken to over HTTP.
 import fs from "node:fs/promises";
 import path from "node:path";
-import { kill } from "./process.mjs";
+import { gone, kill } from "./process.mjs";
 import { until } from "./until.mjs";
 
 const LONG_POLL_SECONDS = 5;
@@ -67,6 +67,8 @@ export class Daemon {
   async kill() {
     const { pid } = await this.record();
     if (!kill(pid)) throw new Error(`the daemon (pid ${pid}) was gone before the test killed it`);
+    // Until then it holds its lock, and no other daemon can start.
+    await gone(pid);
     return pid;
   }
 
