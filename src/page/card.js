@@ -193,7 +193,7 @@ export class Card {
   /** A choice was made: it is the whole answer, or the next question is to be answered. */
   #picked() {
     const [only] = this.questions;
-    if (this.questions.length === 1 && !only.hasNote) return this.#waitForUndo();
+    if (this.questions.length === 1 && only.sendsItself) return this.#waitForUndo();
     const next = this.questions.find(({ value }) => value === null);
     if (next) {
       next.focus();
@@ -267,8 +267,8 @@ export class Card {
     const [first] = this.questions;
     const answered = this.questions.filter(({ value }) => value !== null).length;
     const isSeveral = this.questions.length > 1;
-    // A choice sends itself; several, a text or a note need a button.
-    const isQuick = !isSeveral && !first.isMulti && first.question.options.length > 0 && !first.draft.other.trim() && !first.hasNote;
+    // What does not send itself needs a button.
+    const isQuick = !isSeveral && first.sendsItself && !first.draft.other.trim();
     const canRelease = this.ask.origin === "claude-code" && !this.ask.racing && !this.ask.deferred;
     // Buttons that stay the same stay where they are: one may be about to be clicked.
     const shown = [this.#phase, answered, isQuick, canRelease, this.#phase === "undo" && first.summary].join();

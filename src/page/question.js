@@ -38,6 +38,12 @@ export class QuestionView {
     return this.question.multiSelect && this.question.options.length > 0;
   }
 
+  /** A choice is the whole answer. Where fingers choose, a preview is seen by choosing, so that is not. */
+  get sendsItself() {
+    const isLooked = isTouch() && this.question.options.some((option) => option.preview);
+    return !this.isMulti && this.question.options.length > 0 && !this.hasNote && !isLooked;
+  }
+
   get hasNote() {
     return !this.note.field.hidden;
   }

@@ -152,6 +152,17 @@ scenario("touch, 360 px: single, several, free text", async (world) => {
   assert.deepEqual(await answers(several), { [PLATFORMS.question]: "Linux, macOS", [NAME.question]: "Oak" });
 });
 
+scenario("touch: with previews a tap shows, and a button sends", async (world) => {
+  const asked = await world.ask([LAYOUT]);
+  const page = await world.page({ phone: true });
+  await option(page, "Two columns").tap();
+  await page.locator(".preview pre", { hasText: "Your basket" }).waitFor();
+  await option(page, "One step after the other").tap();
+  await page.locator(".preview pre", { hasText: "1 Basket" }).waitFor();
+  await page.getByRole("button", { name: "Send answer" }).tap();
+  assert.deepEqual(await answers(asked), { [LAYOUT.question]: "One step after the other" });
+});
+
 scenario("touch: nothing is wider than a phone of 320 px, and what is tapped is large enough", async (world) => {
   const long = { ...DATABASE, question: `${"w".repeat(400)}?`, header: "A".repeat(40) };
   await world.ask([long, LAYOUT, PLATFORMS, NAME], { cwd: `/home/me/${"deep".repeat(30)}` });
