@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the static hook,
-# the real Claude Code, the installation.
+# the real Claude Code, the page in a real browser, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, static-hook, real-client, install
+#   tests/run.sh integration   one part: unit, integration, static-hook, real-client, page, install
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
-# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js) with apt-get where it may, and Claude Code with npm into
+# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js, Chromium) with apt-get where it may, and Claude Code with npm into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration static-hook real-client install)
+all_parts=(unit integration static-hook real-client page install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -51,6 +51,7 @@ run_part() {
         integration) cargo test --test integration ;;
         static-hook) static_hook ;;
         real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
+        page) install_command chromium chromium && cargo build && tests/browser/run.sh ;;
         install) tests/install.sh ;;
         compatibility) cargo build && tests/real_client/compatibility.sh --check ;;
         *)

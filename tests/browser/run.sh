@@ -11,19 +11,12 @@
 # Other arguments go to `node --test`: files, or for example --test-name-pattern=keyboard.
 set -euo pipefail
 
+# shellcheck source=tests/real_client/clients.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../real_client/clients.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-bin_dir=$(realpath -m "${ANSWERBACK_BIN_DIR:-$root/target/debug}")
+find_programs
 
-for program in answerback answerback-hook; do
-    if [[ ! -x $bin_dir/$program ]]; then
-        echo "error: no $program in $bin_dir" >&2
-        echo "hint: run 'cargo build', or set ANSWERBACK_BIN_DIR" >&2
-        exit 1
-    fi
-done
-
-cache=${ANSWERBACK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/answerback-tests}
 # Another pin is another directory.
 tools=$cache/browser-$(sha256sum "$here/package.json" | cut -c1-12)
 if [[ ! -d $tools ]]; then
@@ -32,11 +25,11 @@ if [[ ! -d $tools ]]; then
     staging=$(mktemp -d "$cache/install-XXXXXX")
     trap 'rm -rf -- "$staging"' EXIT
     cp "$here/package.json" "$staging/"
-    npm install --prefix "$staging" --no-audit --no-fund --no-package-lock --loglevel=error >&2
+    npm_install "$staging"
     mv -T -- "$staging" "$tools"
     trap - EXIT
 fi
-export ANSWERBACK_BIN_DIR=$bin_dir ANSWERBACK_TEST_BROWSER=$tools
+export ANSWERBACK_TEST_BROWSER=$tools
 
 if [[ ${1:-} == --screenshots ]]; then
     exec node "$here/screenshots.mjs" "$root/docs/images"
@@ -50,6 +43,11 @@ if ((size > 60 * 1024)); then
     echo "error: the page is over 60 KiB compressed" >&2
     exit 1
 fi
+
+version=$(pinned "$cli")
+provide_clients "$version"
+ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
+export ANSWERBACK_TEST_CLIENTS
 
 options=() files=()
 for argument in "$@"; do
