@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
+use crate::address::{LanAddress, PublicUrl};
 use crate::ask::OnTimeout;
 
 /// "ASKME" on a telephone's keys.
@@ -30,6 +31,10 @@ pub struct Config {
     pub retention_days: NonZeroU32,
     /// How much is logged.
     pub log_level: LogLevel,
+    /// Where a reverse proxy or a tunnel makes the page and the API reachable.
+    pub public_url: Option<PublicUrl>,
+    /// Where to listen for the local network; always with TLS.
+    pub lan_address: Option<LanAddress>,
 }
 
 /// How much is logged.
@@ -52,6 +57,8 @@ impl Default for Config {
             on_timeout: OnTimeout::Native,
             retention_days: const { NonZeroU32::new(90).unwrap() },
             log_level: LogLevel::Info,
+            public_url: None,
+            lan_address: None,
         }
     }
 }
@@ -63,6 +70,8 @@ pub enum ConfigError {
     Read(PathBuf, io::Error),
     /// It cannot be understood; the error names line and column.
     Parse(PathBuf, Box<toml::de::Error>),
+    /// Two listeners want the same port.
+    SamePort(PathBuf, u16),
 }
 
 impl fmt::Display for ConfigError {
@@ -70,6 +79,10 @@ impl fmt::Display for ConfigError {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::Parse(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::SamePort(path, port) => {
+                let path = path.display();
+                write!(f, "{path}: lan_address needs a port of its own: {port} is the one on 127.0.0.1")
+            }
         }
     }
 }
@@ -84,7 +97,13 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(ConfigError::Read(path.to_path_buf(), error)),
         };
-        toml::from_str(&text).map_err(|error| ConfigError::Parse(path.to_path_buf(), Box::new(error)))
+        let config: Self =
+            toml::from_str(&text).map_err(|error| ConfigError::Parse(path.to_path_buf(), Box::new(error)))?;
+        let lan_port = config.lan_address.map(|address| address.socket().port());
+        if config.port != 0 && lan_port == Some(config.port) {
+            return Err(ConfigError::SamePort(path.to_path_buf(), config.port));
+        }
+        Ok(config)
     }
 
     /// How long a question waits; `None` is as long as it takes.
@@ -126,11 +145,21 @@ mod tests {
     }
 
     #[test]
+    fn the_network_has_a_port_of_its_own() {
+        let error = load("lan_address = \"0.0.0.0:27563\"\n").unwrap_err().to_string();
+        assert!(error.contains("a port of its own"), "{error}");
+        let config = load("lan_address = \"0.0.0.0:27564\"\npublic_url = \"https://answers.example.org/\"\n").unwrap();
+        assert_eq!(config.public_url.unwrap().to_string(), "https://answers.example.org");
+    }
+
+    #[test]
     fn an_error_names_the_line_and_the_key() {
         for (text, key) in [
             ("port = 1\nprot = 2\n", "prot"),
             ("\non_timeout = \"never\"\n", "never"),
             ("\nretention_days = 0\n", "nonzero"),
+            ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
+            ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");

@@ -60,7 +60,7 @@ fn configuration(paths: &Paths) -> Finding {
 fn files(paths: &Paths) -> Vec<Finding> {
     let mut findings = Vec::new();
     let own = rustix::process::geteuid().as_raw();
-    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.daemon_json(), paths.store()];
+    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.tls(), paths.daemon_json(), paths.store()];
     for path in private {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let name = path.display();
