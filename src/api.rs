@@ -275,7 +275,7 @@ pub struct Problem {
     pub hint: Option<String>,
     /// After how many seconds it may be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<u16>,
     /// What is wrong with which question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<QuestionFault>,

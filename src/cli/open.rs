@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         outln!("{url}");
         return Ok(Exit::Success);
     }
-    if openers(&url).into_iter().any(|opener| opens(opener)) {
+    if openers(&url).into_iter().any(opens) {
         eprintln!("The page opens in your browser.");
     } else {
         eprintln!("No browser could be opened here. Open this within a minute, in a browser on this machine:");

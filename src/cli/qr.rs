@@ -16,7 +16,8 @@ const STYLE: Style = Style::new()
 pub(super) fn lines(text: &str, columns: usize) -> Result<Option<Vec<String>>, QrError> {
     // Nothing gets dirty on a screen: as little redundancy as there is.
     let code = QrCode::with_error_correction_level(text, EcLevel::L)?;
-    let drawn = code.render::<Dense1x2>().dark_color(Dense1x2::Dark).light_color(Dense1x2::Light).build();
+    // To the crate, what is drawn is dark.
+    let drawn = code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
     if drawn.lines().any(|line| line.width() > columns) {
         return Ok(None);
     }

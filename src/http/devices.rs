@@ -84,9 +84,9 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<DeviceList>
 /// Signs a device out. Its token is refused from now on, and its event streams end. Only over the socket.
 #[utoipa::path(post, path = "/v1/devices/{id}/revoke", params(("id" = i64, Path)), responses(
     (status = 204, description = "It is signed out"), (status = 404, body = Problem), (status = "default", body = Problem)))]
-pub(super) async fn revoke(State(app): State<App>, id: Option<Path<i64>>) -> Result<StatusCode, Problem> {
+pub(super) async fn revoke(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let unknown = || Problem::not_found("There is no such device.").hint("GET /v1/devices lists them.");
-    let Path(id) = id.ok_or_else(unknown)?;
+    let id = id.parse().map_err(|_| unknown())?;
     if app.devices.revoke(&app.store, id).await? {
         tracing::info!(id, "a device was signed out");
         return Ok(StatusCode::NO_CONTENT);
