@@ -34,6 +34,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// always gets through to the socket.
 const MAX_TCP: usize = 2048;
 
+/// Fewer from the network: a TLS connection needs more memory, and nobody has so many phones.
+const MAX_LAN: usize = 512;
+
 /// Where requests come from.
 #[derive(Debug)]
 pub(crate) struct Listeners {
@@ -52,7 +55,7 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
     let server = Server { http, router };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.
-    let (tcp_places, lan_places) = (places(), places());
+    let (tcp_places, lan_places) = (places(MAX_TCP), places(MAX_LAN));
     loop {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
@@ -107,13 +110,10 @@ async fn in_place(place: Place, connection: impl Future<Output = ()>) {
     drop(place);
 }
 
-fn places() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(tcp_places()))
-}
-
-fn tcp_places() -> usize {
+fn places(max: usize) -> Arc<Semaphore> {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    files.map_or(MAX_TCP, |files| MAX_TCP.min(usize::try_from(files / 4).unwrap_or(MAX_TCP)).max(1))
+    let share = files.map_or(max, |files| usize::try_from(files / 4).unwrap_or(max));
+    Arc::new(Semaphore::new(max.min(share).max(1)))
 }
 
 /// How connections are served: all alike.

@@ -12,6 +12,7 @@ use crate::address::PublicUrl;
 use crate::api::Problem;
 use crate::ask::{Channel, Source};
 use crate::instance::Tokens;
+use crate::store::DeviceKind;
 use crate::token::TokenHash;
 
 use super::App;
@@ -153,6 +154,8 @@ async fn identify(
         return Ok(Some(Caller::Hook));
     }
     let device = app.devices.find(&app.store, presented).await?;
+    // From elsewhere comes who was paired, and nobody else.
+    let device = device.filter(|device| entrance.is_local() || device.kind == DeviceKind::Paired);
     Ok(device.map(|device| {
         let source = Source { device: Some(device.name), ..source(Channel::Page, headers) };
         Caller::Device { id: device.id, source }

@@ -76,8 +76,11 @@ fn only_devices_count(world: &World, send: impl Fn(Option<&str>, &str, &Value) -
     assert!(problem["hint"].as_str().unwrap().contains("answerback pair"), "{problem}");
     send(Some(device), "GET /v1/asks", &json!({})).expect(200);
     send(Some(device), "POST /v1/stop", &json!({})).expect(403);
-    // The code was not used up by that.
-    world.post("/v1/session", &json!({"code": code})).expect(201);
+    // The code was not used up by that; and what is let in here is let in here alone.
+    let page = world.post("/v1/session", &json!({"code": code})).expect(201).json();
+    send(Some(page["token"].as_str().unwrap()), "GET /v1/asks", &json!({})).expect(401);
+    let large = json!({"code": "x".repeat(5000)});
+    send(None, "POST /v1/pairing/claim", &large).expect(413);
 }
 
 #[test]
