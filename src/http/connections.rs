@@ -60,11 +60,11 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    tokio::spawn(server.clone().connection(graceful.watcher(), Peer::Socket, stream));
+                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, stream));
                 }
             }),
             accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, local, remote, place)| {
-                let connection = server.clone().connection(graceful.watcher(), Peer::Tcp { local, remote }, stream);
+                let connection = server.connection(graceful.watcher(), Peer::Tcp { local, remote }, stream);
                 tokio::spawn(in_place(place, connection));
             }),
             accepted = accept_lan(listeners.lan.as_ref(), &lan_places) => accepted.map(|(stream, remote, tls, place)| {
@@ -91,8 +91,8 @@ async fn accept_tcp(
 ) -> io::Result<(TcpStream, SocketAddr, SocketAddr, Place)> {
     let place = Arc::clone(places).acquire_owned().await.ok();
     let (stream, remote) = listener.accept().await?;
-    let local = stream.local_addr()?;
-    Ok((stream, local, remote, place))
+    send_at_once(&stream);
+    Ok((stream, listener.local_addr()?, remote, place))
 }
 
 async fn accept_lan(
@@ -102,7 +102,13 @@ async fn accept_lan(
     let Some(lan) = lan else { return std::future::pending().await };
     let place = Arc::clone(places).acquire_owned().await.ok();
     let (stream, remote, acceptor) = lan.accept().await?;
+    send_at_once(&stream);
     Ok((stream, remote, acceptor, place))
+}
+
+/// Replies are small and awaited.
+fn send_at_once(stream: &TcpStream) {
+    drop(stream.set_nodelay(true));
 }
 
 async fn in_place(place: Place, connection: impl Future<Output = ()>) {
@@ -124,18 +130,20 @@ struct Server {
 }
 
 impl Server {
-    async fn connection<S>(self, watcher: Watcher, peer: Peer, stream: S)
+    fn connection<S>(&self, watcher: Watcher, peer: Peer, stream: S) -> impl Future<Output = ()> + use<S>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let router = TowerToHyperService::new(self.router);
+        let router = TowerToHyperService::new(self.router.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
             router.call(request)
         });
         let connection = watcher.watch(self.http.serve_connection(TokioIo::new(stream), service));
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
+        async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
         }
     }
 

@@ -92,6 +92,7 @@ fn what_a_revoked_device_waits_for_ends_within_a_second() {
         });
         let stream = scope.spawn(|| {
             // The last chunk, or the end of the connection.
+            events.get_ref().sock.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
             let mut rest = Vec::new();
             while !rest.ends_with(b"0\r\n\r\n") {
                 let mut byte = [0];
