@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::api::{ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView};
 use crate::client::{Client, ClientError};
-use crate::terminal::{self, harmless_json, one_line, sanitise, style};
+use crate::terminal::{self, harmless_json, one_line, sanitise, style, wrap};
 
 use super::exit::{Exit, hinted};
 use super::{client, qr};
@@ -15,6 +15,10 @@ use super::{client, qr};
 /// One round of waiting; then it is asked again.
 const ROUND_SECONDS: u32 = 60;
 const DIGITS: usize = 6;
+/// Of a fingerprint: sixteen bytes, each with its colon.
+const HALF: usize = 16 * 3;
+const WARNING: &str = "The phone will warn that it does not know the certificate: nobody vouches for it but you. If you do not \
+    trust this network, compare the SHA-256 of the certificate that the phone shows:";
 
 /// Let a phone, or any other browser, answer questions
 ///
@@ -83,11 +87,12 @@ fn show(pairing: &Pairing) -> anyhow::Result<()> {
     let minutes = pairing.expires_in_seconds / 60;
     eprintln!("Scan it with the phone, or open the address there, within {minutes} minutes.");
     if let Some(fingerprint) = &pairing.fingerprint {
-        eprintln!(
-            "The phone will warn that it does not know the certificate: nobody vouches for it but you. If you do not trust this \
-             network, compare the SHA-256 of the certificate that the phone shows:"
-        );
-        outln!("{faint}{}{faint:#}", sanitise(fingerprint));
+        for line in wrap(WARNING, terminal::width()) {
+            eprintln!("{line}");
+        }
+        let (first, second) = fingerprint.split_at_checked(HALF).unwrap_or((fingerprint, ""));
+        outln!("{faint}{}{faint:#}", sanitise(first));
+        outln!("{faint}{}{faint:#}", sanitise(second));
     }
     Ok(())
 }

@@ -147,9 +147,11 @@ fn the_command_shows_the_code_and_takes_the_digits() {
     assert!(shown.contains('▀') && shown.contains('█'), "{shown}");
     let mut fingerprint = String::new();
     stdout.read_line(&mut fingerprint).unwrap();
+    stdout.read_line(&mut fingerprint).unwrap();
+    let fingerprint = fingerprint.replace('\n', "");
     let url = shown.lines().last().unwrap();
     let code = url.split("#pair=").nth(1).unwrap();
-    let pairing = json!({"url": url, "fingerprint": fingerprint.trim(), "code": code});
+    let pairing = json!({"url": url, "fingerprint": fingerprint, "code": code});
     let phone = Phone::new(&pairing);
     let claimed = claim(&phone, &pairing);
     let check = claimed["check"].as_str().unwrap();
