@@ -12,28 +12,28 @@ const HTTP: u16 = 80;
 /// Where a reverse proxy or a tunnel makes the daemon reachable: `https://answers.example.org`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct PublicUrl {
-    is_https: bool,
-    authority: String,
-}
+pub struct PublicUrl(String);
 
 impl PublicUrl {
+    /// The origin, as browsers write it: without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// What browsers send as `Host`.
     pub fn host(&self) -> &str {
-        &self.authority
+        self.0.split_once("://").map_or("", |(_, host)| host)
     }
 
     /// Whether the way to the proxy is encrypted.
     pub fn is_https(&self) -> bool {
-        self.is_https
+        self.0.starts_with("https://")
     }
 }
 
 impl fmt::Display for PublicUrl {
-    /// The origin, without a slash at its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.is_https { "https" } else { "http" };
-        write!(f, "{scheme}://{}", self.authority)
+        f.write_str(&self.0)
     }
 }
 
@@ -42,9 +42,9 @@ impl TryFrom<String> for PublicUrl {
 
     fn try_from(text: String) -> Result<Self, String> {
         let wrong = |what: &str| format!("`{text}` {what}: public_url is like \"https://answers.example.org\"");
-        let (is_https, default, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
-            (Some(rest), _) => (true, HTTPS, rest),
-            (_, Some(rest)) => (false, HTTP, rest),
+        let (scheme, default, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+            (Some(rest), _) => ("https", HTTPS, rest),
+            (_, Some(rest)) => ("http", HTTP, rest),
             _ => return Err(wrong("does not begin with https:// or http://")),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -52,7 +52,7 @@ impl TryFrom<String> for PublicUrl {
             return Err(wrong("has a user name in it"));
         }
         if rest.contains(['/', '?', '#']) {
-            return Err(wrong("has more than a host in it"));
+            return Err(wrong("has more than a host in it, and is written without a path"));
         }
         let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
             None => (rest, default),
@@ -68,9 +68,9 @@ impl TryFrom<String> for PublicUrl {
             return Err(wrong("has a host that is none (write international names as xn--)"));
         }
         let host = host.to_ascii_lowercase();
-        // As browsers write it.
-        let authority = if port == default { host } else { format!("{host}:{port}") };
-        Ok(Self { is_https, authority })
+        // A browser leaves the usual port out.
+        let port = if port == default { String::new() } else { format!(":{port}") };
+        Ok(Self(format!("{scheme}://{host}{port}")))
     }
 }
 

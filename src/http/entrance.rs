@@ -120,7 +120,7 @@ impl Names {
         match entrance {
             Entrance::Socket => false,
             Entrance::Local { .. } => self.loopback.iter().any(|own| origin.strip_prefix("http://") == Some(own)),
-            Entrance::Public(_) => self.public.as_ref().is_some_and(|url| url.to_string() == origin),
+            Entrance::Public(_) => self.public.as_ref().is_some_and(|url| url.as_str() == origin),
             Entrance::Lan(_) => origin.strip_prefix("https://") == Some(host),
         }
     }

@@ -24,8 +24,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -151,8 +152,11 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(pairing::token))
         .split_for_parts();
     describe(&mut openapi);
+    // As text it needs a fraction of the memory, and is ready to be sent.
+    let description = Bytes::from(serde_json::to_vec(&openapi).unwrap_or_default());
+    drop(openapi);
     let openapi = Router::new()
-        .route("/v1/openapi.json", get(async move || Json(openapi)))
+        .route("/v1/openapi.json", get(async move || ([(header::CONTENT_TYPE, "application/json")], description)))
         .route_layer(from_fn_with_state(Scope::Read, guard::require));
     router
         .merge(openapi)
