@@ -43,6 +43,7 @@ fn main() {
     parked_waits();
     open_list();
     durable_answers();
+    race();
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -280,6 +281,56 @@ fn durable_answers() {
             row("one append of 512 bytes, fdatasync", sync),
             row("POST of the answer, connection included, to its 200", median(posts)),
             row("the same, until the hook has ended", median(ends)),
+        ],
+    );
+}
+
+/// A race has one process more for each question: the call that announces it and does not wait.
+fn race() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let hook = static_hook().unwrap_or_else(|| HOOK.to_owned());
+    let attended = |world: &mut World, call: &Value| {
+        let mut command = world.command(&hook);
+        command.env("CLAUDE_CODE_SESSION_ATTENDED", "1");
+        world.hook_with(command, call.to_string().as_bytes())
+    };
+    let (mut nothing, mut announced, mut held, mut raced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for n in 0..200 {
+        let started = Instant::now();
+        attended(&mut world, &json!({"hook_event_name": "Stop", "session_id": "other"})).no_decision();
+        nothing.push(started.elapsed());
+
+        let mut ask = call("race", &format!("t{n}"), &[question("Which?")]);
+        let started = Instant::now();
+        attended(&mut world, &ask).no_decision();
+        announced.push(started.elapsed());
+        ask["hook_event_name"] = json!("PermissionRequest");
+        drop(ask.as_object_mut().unwrap().remove("tool_use_id"));
+        let beside = attended(&mut world, &ask);
+        let hold = call("hold", &format!("t{n}"), &[question("Which?")]).to_string();
+        let waiting = world.hook_of(&hook, hold.as_bytes());
+        for (session, hook, times) in [("race", beside, &mut raced), ("hold", waiting, &mut held)] {
+            let key = format!("{session}__t{n}");
+            world.until_open(&key);
+            let started = Instant::now();
+            world.answer(&key, &json!({"Which?": "A"})).expect(200);
+            hook.output();
+            times.push(started.elapsed());
+        }
+    }
+    let (call, hold) = (median(nothing), median(held));
+    let row = |name: &str, time: Duration, limit: Duration| {
+        vec![name.to_owned(), millis(time), format!("{:.2}", time.as_secs_f64() / limit.as_secs_f64())]
+    };
+    table(
+        "What a race adds",
+        &["", "median", "ratio"],
+        &[
+            row("a hook call with nothing to say, spawn to exit", call, call),
+            row("the one call more: it announces the question, durably", median(announced), call),
+            row("an answer until the hook has ended, held", hold, hold),
+            row("the same in a race, beside the dialog", median(raced), hold),
         ],
     );
 }

@@ -94,7 +94,7 @@ pub struct OutcomeView {
     pub by: Option<Source>,
 }
 
-/// How an ask ended, in one word.
+/// How an ask ended, in one word: the names of [`Outcome::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "see ask::Outcome")]
@@ -105,6 +105,20 @@ pub enum OutcomeKind {
     Released,
     Expired,
     Withdrawn,
+}
+
+impl OutcomeKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::AnsweredInTerminal => "answered_in_terminal",
+            Self::Dismissed => "dismissed",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
 }
 
 impl From<&Ask> for AskView {
@@ -161,6 +175,37 @@ pub struct AskList {
     pub cursor: String,
     /// There are more: for `before`.
     pub next: Option<i64>,
+}
+
+/// The directories there are asks of.
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ProjectList {
+    pub projects: Vec<String>,
+}
+
+/// What surrounds an ask, as far as it can be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AskContext {
+    /// The last thing the agent said before it asked.
+    pub said: Option<String>,
+    /// The branch it works on.
+    pub branch: Option<String>,
+}
+
+/// Which preview to show.
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct PreviewRequest {
+    /// The place of the question, from 0.
+    pub question: usize,
+    /// The place of the option, from 0.
+    pub option: usize,
+}
+
+/// Where a preview can be looked at, once.
+#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct PreviewPlace {
+    /// For the frame it is shown in.
+    pub path: String,
 }
 
 /// One event of the stream.

@@ -16,8 +16,10 @@ use crate::claude_code::Policy;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
 use crate::instance::Instance;
+use crate::notify;
 use crate::registry::Registry;
 use crate::store::{Opening, Store};
+use crate::ticket::Tickets;
 
 const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Hooks that lost their daemon come back for their answers first.
@@ -48,6 +50,11 @@ pub async fn run(
     let open = loaded.open.len();
     let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
+    let config_file = instance.paths().config_file();
+    if config.is_exposed(&config_file) {
+        tracing::warn!(path = %config_file.display(), "holds secrets and can be read by other users: run chmod go-rwx on it");
+    }
+    let notifier = notify::start(&registry, config, &Tickets::new(&tokens)).await?;
     let tcp = bind_tcp(port).await?;
     let address = tcp.local_addr()?;
     let url = format!("http://{address}");
@@ -81,6 +88,9 @@ pub async fn run(
     };
     tokio::join!(server, stop);
     housekeeping.abort();
+    if let Some(notifier) = notifier {
+        notifier.abort();
+    }
     store.close().await;
     instance.retire();
     Ok(())

@@ -17,6 +17,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::version::TLS13;
 
 /// Apple's devices accept no longer one, even where a person vouches for it.
 const LIFE: SignedDuration = SignedDuration::from_hours(820 * 24);
@@ -109,7 +110,7 @@ impl Identity {
         let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
+            .with_protocol_versions(&[&TLS13])?
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];

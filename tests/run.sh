@@ -4,6 +4,7 @@
 #
 #   tests/run.sh               everything
 #   tests/run.sh integration   one part: unit, integration, static-hook, real-client, install
+#   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
 # Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js) with apt-get where it may, and Claude Code with npm into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
@@ -51,8 +52,9 @@ run_part() {
         static-hook) static_hook ;;
         real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
         install) tests/install.sh ;;
+        compatibility) cargo build && tests/real_client/compatibility.sh --check ;;
         *)
-            echo "error: there is no part called $1 (${all_parts[*]})" >&2
+            echo "error: there is no part called $1 (${all_parts[*]} compatibility)" >&2
             return 2
             ;;
     esac
@@ -88,7 +90,7 @@ for part in "${parts[@]}"; do
     else
         failed=$((failed + 1)) verdict=FAILED
     fi
-    summary+=("$(printf '%-12s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
+    summary+=("$(printf '%-13s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
 done
 
 say "summary"

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, AnswerError, QuestionFault};
-pub use key::{AskKey, KeyError};
+pub use key::{AskKey, KeyError, PROBE_SESSION};
 pub use outcome::{Channel, Outcome, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 

@@ -39,6 +39,8 @@ pub enum Channel {
     Page,
     /// The agent's own dialog.
     Terminal,
+    /// A button in a notification.
+    Notification,
 }
 
 /// Who settled an ask, as far as it is known.

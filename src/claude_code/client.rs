@@ -14,13 +14,15 @@ pub enum Mode {
     Hold,
     /// The terminal asks as ever, the question waits here too, and the first answer wins.
     Race,
+    /// A one-shot run nobody looks at ends, and goes on when its question is answered; any other is as with `Auto`.
+    Defer,
     /// The bridge stands aside.
     Native,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Hold, Self::Race, Self::Native];
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Hold, Self::Race, Self::Defer, Self::Native];
 
     /// Its name, in settings and on command lines.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Mode {
             Self::Auto => "auto",
             Self::Hold => "hold",
             Self::Race => "race",
+            Self::Defer => "defer",
             Self::Native => "native",
         }
     }
@@ -72,8 +75,9 @@ impl Client {
             (None, entrypoint) => entrypoint == Some("cli"),
         };
         match self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default() {
-            Mode::Auto if attended => Mode::Race,
-            Mode::Auto => Mode::Hold,
+            Mode::Defer if self.can_be_resumed() => Mode::Defer,
+            Mode::Auto | Mode::Defer if attended => Mode::Race,
+            Mode::Auto | Mode::Defer => Mode::Hold,
             mode => mode,
         }
     }

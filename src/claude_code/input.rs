@@ -1,7 +1,5 @@
 //! What a hook sends.
 
-use std::path::PathBuf;
-
 use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -107,22 +105,20 @@ impl Detail {
         Carrier::of(self.client.version().or(recorded))
     }
 
+    /// Whether the client told its version.
+    pub(super) fn says_version(&self) -> bool {
+        self.client.version().is_some()
+    }
+
+    /// The call as it came.
+    pub(super) fn hook(&self) -> &str {
+        self.hook.get()
+    }
+
     pub(super) fn tool_input(&self) -> Option<Value> {
         let hook: HookInput = serde_json::from_str(self.hook.get()).ok()?;
         hook.tool_input
     }
-}
-
-/// Where the records of a call's session are, if its client does not say its version: their end tells it. They are written
-/// behind the call, so this is for when it is answered. `detail` is what [`read`] made of the call.
-pub fn transcript(detail: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Place {
-        transcript_path: PathBuf,
-    }
-    let detail: Detail = serde_json::from_str(detail).ok()?;
-    let place: Place = serde_json::from_str(detail.hook.get()).ok()?;
-    detail.client.version().is_none().then_some(place.transcript_path)
 }
 
 /// Reads a hook's call.
@@ -147,10 +143,11 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         Ok(usable) => usable,
         Err(reason) => return Ok(HookEvent::Unusable(reason)),
     };
-    let on_timeout = match policy.on_timeout {
+    let policy = match policy.on_timeout {
+        _ if mode == Mode::Defer => Policy { timeout: Some(SignedDuration::ZERO), on_timeout: OnTimeout::Defer },
         // Stopping the process is for one-shot runs nobody looks at; a person gets the dialog, a host is asked.
-        OnTimeout::Defer if !client.can_be_resumed() => OnTimeout::Native,
-        on_timeout => on_timeout,
+        OnTimeout::Defer if !client.can_be_resumed() => Policy { on_timeout: OnTimeout::Native, ..policy },
+        _ => policy,
     };
     let hook: &RawValue = serde_json::from_slice(body)?;
     let detail = serde_json::to_string(&Detail { client, hook: hook.to_owned() })?;
@@ -161,7 +158,7 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         questions,
         detail,
         expires_at: policy.timeout.and_then(|timeout| now.checked_add(timeout).ok()),
-        on_timeout,
+        on_timeout: policy.on_timeout,
         racing: mode == Mode::Race,
         digest: Some(digest),
     })))
@@ -332,6 +329,23 @@ mod tests {
             let client = Client { mode: mode.map(Into::into), ..Client::default() };
             let event = read(call().to_string().as_bytes(), client, Policy::default(), Timestamp::UNIX_EPOCH);
             assert_eq!(matches!(event, Ok(HookEvent::Ask(_))), asks, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn in_defer_mode_only_a_run_that_can_be_resumed_ends_at_once() {
+        for (attended, entrypoint, ends) in [("0", "sdk-cli", true), ("0", "sdk-ts", false), ("1", "cli", false)] {
+            let client = Client {
+                attended: Some(attended.into()),
+                entrypoint: Some(entrypoint.into()),
+                mode: Some("defer".into()),
+                ..Client::default()
+            };
+            let event = read(call().to_string().as_bytes(), client, Policy::default(), Timestamp::UNIX_EPOCH);
+            let (Ok(HookEvent::Ask(ask)) | Ok(HookEvent::Announce(ask))) = event else { panic!("not an ask") };
+            assert_eq!(ask.expires_at == Some(Timestamp::UNIX_EPOCH), ends, "{entrypoint}");
+            assert_eq!(ask.on_timeout == OnTimeout::Defer, ends, "{entrypoint}");
+            assert_eq!(ask.racing, attended == "1", "{entrypoint}");
         }
     }
 

@@ -16,10 +16,11 @@ mod client;
 mod input;
 mod reply;
 mod tool_input;
+pub mod transcript;
 mod version;
 
 pub use client::{Client, Mode};
-pub use input::{HookEvent, Policy, ReadError, Received, Unusable, read, transcript};
+pub use input::{HookEvent, Policy, ReadError, Received, Unusable, read};
 pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;
 pub use version::Version;

@@ -146,6 +146,7 @@ fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> S
         Some(Channel::Token) => "through the Answerback HTTP endpoint",
         Some(Channel::Socket) => "with an Answerback command on this machine",
         Some(Channel::Terminal) => "in the terminal",
+        Some(Channel::Notification) => "from an Answerback notification",
         None => "through Answerback",
     };
     let mut text = format!("The user answered {channel}");

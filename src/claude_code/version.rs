@@ -32,12 +32,6 @@ impl Version {
         let version = agent.strip_prefix("claude-code_")?.split('_').next()?;
         Self::parse(&version.replace('-', "."))
     }
-
-    /// From the records of a session, which name it in every version. The last one counts: a session may outlive an update.
-    pub fn in_transcript(records: &str) -> Option<Self> {
-        let version = records.rsplit("\"version\":\"").next().filter(|rest| rest.len() < records.len())?;
-        Self::parse(version.split('"').next()?)
-    }
 }
 
 impl Carrier {
@@ -75,10 +69,6 @@ mod tests {
         for agent in ["", "claude-code", "claude-code_x_harness", "other_2-1-3_harness"] {
             assert_eq!(Version::from_agent(agent), None, "{agent}");
         }
-        let records = "{\"version\":\"2.0.76\",\"a\":1}\n{\"b\":2,\"version\":\"2.1.63\"}\n";
-        assert_eq!(Version::in_transcript(records), Some(Version(2, 1, 63)));
-        assert_eq!(Version::in_transcript("{\"versions\":[]}"), None);
-        assert_eq!(Version::in_transcript(""), None);
     }
 
     #[test]

@@ -85,6 +85,7 @@ fn how(ask: &AskView) -> String {
         Some(Channel::Socket) => "by another command",
         Some(Channel::Token) => "by another program",
         Some(Channel::Terminal) => "in the terminal",
+        Some(Channel::Notification) => "from a notification",
         None => "elsewhere",
     };
     match ask.outcome.as_ref().map(|outcome| outcome.kind) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::api::{AskList, AskView, OutcomeKind};
-use crate::doctor;
+use crate::ask::{Channel, PROBE_SESSION};
 use crate::terminal::{self, one_line, style, wrap};
 
 use super::exit::{Exit, hinted};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut list: AskList = client()?.get(&format!("/v1/asks?{query}"))?;
     // What the doctor asked itself is nobody's history.
-    list.asks.retain(|ask| !ask.session.starts_with(doctor::SESSION_PREFIX));
+    list.asks.retain(|ask| !ask.session.starts_with(PROBE_SESSION));
     if args.json {
         print_json(&list)?;
         return Ok(Exit::Success);
@@ -77,12 +77,14 @@ fn percent_encode(text: &str) -> String {
 fn show(ask: &AskView) -> anyhow::Result<()> {
     let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
     let Some(outcome) = &ask.outcome else { return Ok(()) };
+    let channel = outcome.by.as_ref().map(|by| by.channel);
     let by = outcome
         .by
         .as_ref()
         .and_then(|by| by.device.as_deref().or(by.agent.as_deref()))
         .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
     let what = match outcome.kind {
+        OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
         OutcomeKind::Answered => "answered",
         OutcomeKind::AnsweredInTerminal => "answered in the terminal",
         OutcomeKind::Dismissed => "dismissed",

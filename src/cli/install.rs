@@ -36,7 +36,8 @@ pub(super) struct Args {
     /// What becomes of questions
     ///
     /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
-    /// that they do. `native`: the terminal alone asks. `auto`: race where a person is at the terminal, hold where nobody is.
+    /// that they do. `defer`: a headless one-shot run ends at once and `answerback resume` goes on with the answer. `native`: the terminal alone
+    /// asks. `auto`: race where a person is at the terminal, hold where nobody is.
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = mode())]
     mode: Mode,
 }

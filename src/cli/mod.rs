@@ -20,6 +20,7 @@ mod exit;
 mod history;
 mod install;
 mod man;
+mod notify;
 mod open;
 mod pair;
 mod pending;
@@ -80,6 +81,7 @@ enum Command {
     Run(run::Args),
     Resume(resume::Args),
     Demo(demo::Args),
+    Notify(notify::Args),
     Daemon(daemon::Args),
     Restart(restart::Args),
     Stop(stop::Args),
@@ -106,6 +108,7 @@ pub fn run() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Notify(args) => notify::run(&args),
         Command::Daemon(args) => daemon::run(&args),
         Command::Restart(args) => restart::run(&args),
         Command::Stop(args) => stop::run(&args),

@@ -52,6 +52,11 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
 fn configuration(paths: &Paths) -> Finding {
     let path = paths.config_file();
     match Config::load(&path) {
+        Ok(config) if config.is_exposed(&path) => Finding::warning(
+            "config",
+            format!("{} holds secrets and can be read by other users", path.display()),
+            format!("Run: chmod go-rwx {}", path.display()),
+        ),
         Ok(_) if path.exists() => Finding::ok("config", format!("the configuration is {}", path.display())),
         Ok(_) => Finding::ok("config", "there is no configuration, and none is needed"),
         Err(error) => Finding::error("config", error.to_string(), format!("Correct {}.", path.display())),

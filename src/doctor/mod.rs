@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::settings::claude_version;
 
-pub use round_trip::{SESSION_PREFIX, round_trip, until_arrived};
+pub use round_trip::{round_trip, until_arrived};
 pub use settings::MODE;
 
 /// How bad it is.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::api::AskView;
+use crate::ask::PROBE_SESSION;
 use crate::client::{Client, ClientError};
 use crate::token::Token;
 
@@ -19,8 +20,6 @@ const CHECK: &str = "round_trip";
 /// A hundred times what it takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
-/// How the sessions of the doctor's own questions begin.
-pub const SESSION_PREFIX: &str = "doctor-";
 const QUESTION: &str = "Does a question come back answered?";
 
 /// Asks a question of its own and answers it.
@@ -48,7 +47,7 @@ pub fn round_trip(client: &Client, hook: &Path) -> Finding {
 fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String> {
     let told = |error: ClientError| error.to_string();
     let random = Token::generate().map_err(|error| error.to_string())?;
-    let (session, tool_use_id) = (format!("{SESSION_PREFIX}{}", &random.reveal()[..8]), "round-trip");
+    let (session, tool_use_id) = (format!("{PROBE_SESSION}{}", &random.reveal()[..8]), "round-trip");
     let key = format!("{session}__{tool_use_id}");
     let call = json!({
         "hook_event_name": "PreToolUse", "session_id": session, "tool_use_id": tool_use_id, "cwd": "/",

@@ -11,7 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem};
+use crate::api::{
+    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
+};
 use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
 use crate::store::{Cursor, Filter, StateFilter};
 use crate::token::Token;
@@ -37,6 +39,9 @@ pub(super) struct ListParams {
     session: Option<String>,
     /// Only of this project: the directory, as the ask has it.
     project: Option<String>,
+    /// Only those that ended like this.
+    #[param(inline)]
+    outcome: Option<OutcomeKind>,
     /// Only with this text in a question, an answer, a note or a reason.
     text: Option<String>,
     /// Only those opened at this time or later.
@@ -106,6 +111,7 @@ pub(super) async fn list(
         state,
         session: params.session,
         project: params.project,
+        outcome: params.outcome.map(|kind| kind.name().to_owned()),
         text: params.text,
         opened_since: params.opened_since,
         before: params.before.map(AskId),
@@ -119,6 +125,12 @@ pub(super) async fn list(
     let asks = asks.iter().map(|ask| AskView::from(&**ask)).collect();
     let list = AskList { asks, cursor: newest.to_string(), next };
     Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
+}
+
+/// The projects there are asks of, open or settled.
+#[utoipa::path(get, path = "/v1/projects", responses((status = 200, body = ProjectList), (status = "default", body = Problem)))]
+pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
+    Ok(JsonReply(ProjectList { projects: app.store.projects().await? }))
 }
 
 /// One ask. With `wait` it returns once the ask is settled.
@@ -136,13 +148,14 @@ pub(super) async fn get(
     Ok(JsonReply(AskView::from(&*ask)))
 }
 
-async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
+pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
     app.registry.get(key).await?.ok_or_else(Problem::unknown_ask)
 }
 
 /// Answers an ask. The first answer wins; saying the same again is no error.
 #[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts, and is on disk"),
+    (status = 204, description = "The same, told to a ticket"),
     (status = 404, body = Problem),
     (status = 409, body = Problem, description = "Somebody answered differently before; `ask` holds that answer"),
     (status = 410, body = Problem, description = "The ask ended without an answer"),
@@ -153,11 +166,20 @@ pub(super) async fn answer(
     Extension(caller): Extension<Caller>,
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
-) -> Result<JsonReply<AskView>, Problem> {
+) -> Result<Response, Problem> {
     let ask = find(&app, &key).await?;
+    caller.check_life(&ask)?;
     let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
-    settle(&app, &ask, Outcome::Answered(answer), &caller).await
+    let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;
+    if caller.may_read() {
+        return settled.map(IntoResponse::into_response);
+    }
+    settled.map(|_| StatusCode::NO_CONTENT.into_response()).map_err(|problem| Problem {
+        ask: None,
+        hint: None,
+        ..problem
+    })
 }
 
 /// Refuses to answer; the asker is told, with the reason.

@@ -73,8 +73,9 @@ impl Names {
         Self { loopback, public, machine: address::host_names() }
     }
 
-    /// Refuses what a browser sends on behalf of another site, and what comes in by a way that is not configured.
-    pub(super) fn enter(&self, peer: Peer, headers: &HeaderMap) -> Result<Entrance, Problem> {
+    /// Refuses what a browser sends on behalf of another site, unless a person just follows a link to the page (`is_visit`), and what
+    /// comes in by a way that is not configured.
+    pub(super) fn enter(&self, peer: Peer, is_visit: bool, headers: &HeaderMap) -> Result<Entrance, Problem> {
         let Ok(host) = only(headers, header::HOST).map(Option::unwrap_or_default) else { return Err(foreign_host()) };
         let entrance = match peer {
             Peer::Socket => {
@@ -106,6 +107,7 @@ impl Names {
         }
         match only(headers, HeaderName::from_static("sec-fetch-site")) {
             Ok(None | Some("same-origin" | "none")) => Ok(entrance),
+            Ok(Some("same-site" | "cross-site")) if is_visit => Ok(entrance),
             _ => Err(foreign_origin()),
         }
     }
@@ -163,7 +165,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        names().enter(peer, &map).ok()
+        names().enter(peer, false, &map).ok()
     }
 
     fn tcp() -> Peer {
@@ -262,6 +264,18 @@ mod tests {
         {
             assert!(!public(origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn a_link_to_the_page_may_be_anywhere() {
+        let visit = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("host", "localhost:27563".parse().unwrap());
+            headers.insert(name, value.parse().unwrap());
+            names().enter(tcp(), true, &headers).is_ok()
+        };
+        assert!(visit("sec-fetch-site", "cross-site") && visit("sec-fetch-site", "same-site"));
+        assert!(!visit("sec-fetch-site", "strange") && !visit("host", "evil.com") && !visit("origin", "null"));
     }
 
     #[test]

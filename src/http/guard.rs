@@ -5,18 +5,20 @@
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::address::PublicUrl;
 use crate::api::Problem;
-use crate::ask::{Channel, Source};
+use crate::ask::{Ask, Channel, Source};
 use crate::instance::Tokens;
 use crate::store::DeviceKind;
+use crate::ticket::{Ticket, Tickets};
 use crate::token::TokenHash;
 
-use super::App;
 use super::entrance::{Entrance, Names, Peer};
+use super::{App, page};
 
 /// The most that is kept of what a client calls itself.
 const MAX_AGENT: usize = 64;
@@ -42,15 +44,18 @@ pub(super) enum Caller {
     Device { id: i64, source: Source },
     /// A hook over HTTP. It can settle nothing, so it is no source.
     Hook,
+    /// A button in a notification. It answers one ask, and does nothing else.
+    Ticket { ticket: Ticket, source: Source },
 }
 
 impl Caller {
-    fn may(&self, scope: Scope) -> bool {
+    fn may(&self, scope: Scope, path: &str) -> bool {
         match self {
             Self::Anonymous => false,
             Self::Known { scopes, .. } => scopes.contains(&scope),
             Self::Device { .. } => COMPANION.contains(&scope),
             Self::Hook => scope == Scope::Hook,
+            Self::Ticket { ticket, .. } => scope == Scope::Answer && path == format!("/v1/asks/{}/answer", ticket.key),
         }
     }
 
@@ -58,14 +63,31 @@ impl Caller {
     pub(super) fn device(&self) -> Option<i64> {
         match self {
             Self::Device { id, .. } => Some(*id),
-            Self::Anonymous | Self::Known { .. } | Self::Hook => None,
+            Self::Anonymous | Self::Known { .. } | Self::Hook | Self::Ticket { .. } => None,
         }
+    }
+
+    /// Refuses a button of an earlier life: what it shows may not be what is asked now.
+    pub(super) fn check_life(&self, ask: &Ask) -> Result<(), Problem> {
+        match self {
+            Self::Ticket { ticket, .. } if ticket.id != ask.id => {
+                Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it may see what it settles, and what others have said.
+    pub(super) fn may_read(&self) -> bool {
+        !matches!(self, Self::Ticket { .. })
     }
 
     /// Who settles what this caller settles.
     pub(super) fn source(&self) -> Option<Source> {
         match self {
-            Self::Known { source, .. } | Self::Device { source, .. } => Some(source.clone()),
+            Self::Known { source, .. } | Self::Device { source, .. } | Self::Ticket { source, .. } => {
+                Some(source.clone())
+            }
             Self::Anonymous | Self::Hook => None,
         }
     }
@@ -79,19 +101,38 @@ const COMPANION: &[Scope] = &[Scope::Read, Scope::Answer, Scope::Ask];
 pub(super) struct Guard {
     api: TokenHash,
     hook: TokenHash,
+    tickets: Tickets,
     names: Names,
 }
 
 impl Guard {
     pub(super) fn new(tokens: &Tokens, port: u16, public: Option<PublicUrl>) -> Self {
-        Self { api: tokens.api.hash(), hook: tokens.hook.hash(), names: Names::new(port, public) }
+        Self {
+            api: tokens.api.hash(),
+            hook: tokens.hook.hash(),
+            tickets: Tickets::new(tokens),
+            names: Names::new(port, public),
+        }
     }
 }
+
+/// Somebody follows a link to the page, from wherever: a notification, a chat. It holds nothing, and no frame may show it.
+fn is_visit(request: &Request) -> bool {
+    let is = |name, value: &str| request.headers().get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
+    request.uri().path() == page::PATH
+        && request.method() == Method::GET
+        && is("sec-fetch-mode", "navigate")
+        && is("sec-fetch-dest", "document")
+}
+
+/// What a response may do in a browser, where that is more than nothing.
+#[derive(Debug, Clone)]
+pub(super) struct OwnPolicy(pub(super) HeaderValue);
 
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
-    let mut response = match admit(&app, peer, request.headers()).await {
+    let mut response = match admit(&app, peer, is_visit(&request), request.headers()).await {
         Ok((entrance, caller)) => {
             let device = caller.device();
             request.extensions_mut().insert(entrance);
@@ -110,11 +151,19 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     for (name, value) in ALWAYS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    if let Some(OwnPolicy(policy)) = response.extensions_mut().remove() {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     response
 }
 
-async fn admit(app: &App, peer: Option<Peer>, headers: &HeaderMap) -> Result<(Entrance, Caller), Problem> {
-    let entrance = app.guard.names.enter(peer.ok_or_else(Problem::unauthorized)?, headers)?;
+async fn admit(
+    app: &App,
+    peer: Option<Peer>,
+    is_visit: bool,
+    headers: &HeaderMap,
+) -> Result<(Entrance, Caller), Problem> {
+    let entrance = app.guard.names.enter(peer.ok_or_else(Problem::unauthorized)?, is_visit, headers)?;
     if entrance == Entrance::Socket {
         let caller = Caller::Known { scopes: EVERYTHING, source: source(Channel::Socket, headers) };
         return Ok((entrance, caller));
@@ -130,12 +179,12 @@ async fn admit(app: &App, peer: Option<Peer>, headers: &HeaderMap) -> Result<(En
     Ok((entrance, caller))
 }
 
-fn bearer(headers: &HeaderMap) -> Result<Option<TokenHash>, Problem> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let token = value.as_bytes().split_at_checked(7).filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
     match (token, values.next()) {
-        (Some((_, token)), None) => Ok(Some(TokenHash::of(token))),
+        (Some((_, token)), None) => Ok(Some(token)),
         _ => Err(Problem::unauthorized()),
     }
 }
@@ -144,9 +193,14 @@ fn bearer(headers: &HeaderMap) -> Result<Option<TokenHash>, Problem> {
 async fn identify(
     app: &App,
     entrance: Entrance,
-    presented: TokenHash,
+    presented: &[u8],
     headers: &HeaderMap,
 ) -> Result<Option<Caller>, Problem> {
+    // A button answers one ask, from wherever it is pressed.
+    if let Some(ticket) = app.guard.tickets.check(presented) {
+        return Ok(Some(Caller::Ticket { ticket, source: source(Channel::Notification, headers) }));
+    }
+    let presented = TokenHash::of(presented);
     if entrance.is_local() && presented == app.guard.api {
         return Ok(Some(Caller::Known { scopes: COMPANION, source: source(Channel::Token, headers) }));
     }
@@ -171,7 +225,7 @@ fn source(channel: Channel, headers: &HeaderMap) -> Source {
 /// The middleware around the routes of one scope.
 pub(super) async fn require(State(scope): State<Scope>, request: Request, next: Next) -> Response {
     match request.extensions().get::<Caller>() {
-        Some(caller) if caller.may(scope) => next.run(request).await,
+        Some(caller) if caller.may(scope, request.uri().path()) => next.run(request).await,
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
         Some(_) => Problem::forbidden("scope", "This token is not for that.")
             .hint("See docs/api.md for what each token may do.")

@@ -1,8 +1,5 @@
 //! Where hooks hand in their calls and wait for the reply: a hook's JSON in, the hook's output out.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -13,10 +10,11 @@ use serde_json::Value;
 
 use crate::api::Problem;
 use crate::ask::Ask;
-use crate::claude_code::{self, Client, HookEvent, Version};
+use crate::claude_code::{self, Client, HookEvent, Version, transcript};
 use crate::registry::{Attached, OpenError, WaitEnd};
 
 use super::App;
+use super::context::end_of_records;
 use super::extract::JsonBytes;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
@@ -121,32 +119,16 @@ fn print(reply: &Value) -> Response {
 async fn recorded_version(detail: &str) -> Option<Version> {
     const TRIES: u32 = 10;
     const PAUSE: Duration = Duration::from_millis(100);
-    let path = claude_code::transcript(detail)?;
+    let path = transcript::path_of_version(detail)?;
     for _ in 0..TRIES {
-        let path = path.clone();
-        let end = tokio::task::spawn_blocking(move || end_of_file(&path)).await.ok()?;
         // No records at all: there will be none.
-        let version = Version::in_transcript(&end.ok()?);
+        let version = transcript::version(&end_of_records(path.clone()).await?);
         if version.is_some() {
             return version;
         }
         tokio::time::sleep(PAUSE).await;
     }
     None
-}
-
-/// The path comes from a client: only a file is read, and only so much of it.
-fn end_of_file(path: &Path) -> io::Result<String> {
-    const ENOUGH: u64 = 256 * 1024;
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
-    let mut end = Vec::new();
-    file.take(ENOUGH).read_to_end(&mut end)?;
-    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
 fn client(headers: &HeaderMap) -> Client {

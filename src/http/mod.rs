@@ -5,6 +5,7 @@
 
 mod asks;
 mod connections;
+mod context;
 mod device_name;
 mod devices;
 mod entrance;
@@ -14,7 +15,9 @@ mod guard;
 mod hook;
 mod lan;
 mod loopback;
+mod page;
 mod pairing;
+mod previews;
 mod problem;
 mod reach;
 mod sign_in;
@@ -48,6 +51,7 @@ pub(crate) use connections::{Listeners, serve};
 use devices::Devices;
 use guard::{Caller, Guard, Scope};
 pub(crate) use lan::Lan;
+use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
 use sign_in::LaunchCodes;
 use throttle::Throttle;
@@ -63,6 +67,7 @@ pub(crate) struct App {
     pairings: Arc<Pairings>,
     throttle: Arc<Throttle>,
     reach: Arc<Reach>,
+    previews: Arc<Previews>,
     policy: Policy,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
@@ -88,6 +93,7 @@ impl App {
             pairings: Arc::default(),
             throttle: Arc::default(),
             reach: Arc::new(reach),
+            previews: Arc::default(),
             policy,
             closing,
             stop: Arc::default(),
@@ -123,6 +129,9 @@ pub(crate) fn router(app: App) -> Router {
     let read = OpenApiRouter::new()
         .routes(routes!(asks::list))
         .routes(routes!(asks::get))
+        .routes(routes!(asks::projects))
+        .routes(routes!(context::context))
+        .routes(routes!(previews::place))
         .routes(routes!(events::events))
         .routes(routes!(devices::sign_out))
         .routes(routes!(version));
@@ -145,11 +154,12 @@ pub(crate) fn router(app: App) -> Router {
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, admin))
-        // These need no token: one says nothing, the others take a code instead.
+        // These need no token: one says nothing, the others take a code or a name instead.
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
         .routes(routes!(pairing::claim))
         .routes(routes!(pairing::token))
+        .routes(routes!(previews::show))
         .split_for_parts();
     describe(&mut openapi);
     // As text it needs a fraction of the memory, and is ready to be sent.
@@ -160,6 +170,7 @@ pub(crate) fn router(app: App) -> Router {
         .route_layer(from_fn_with_state(Scope::Read, guard::require));
     router
         .merge(openapi)
+        .merge(page::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(app.clone(), guard::guard))

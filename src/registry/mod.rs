@@ -274,7 +274,8 @@ impl Registry {
     /// The asks a filter shows, newest first. The open ones come from memory, however many are
     /// settled; only a search needs the store.
     pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
-        if filter.state != StateFilter::Open || filter.text.is_some() || filter.opened_since.is_some() {
+        let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
+        if filter.state != StateFilter::Open || needs_store {
             return self.0.store.list(filter).await;
         }
         let mut asks = self.0.open.all();

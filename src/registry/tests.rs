@@ -252,6 +252,7 @@ async fn play(steps: &[Step]) {
             state: StateFilter::All,
             session: None,
             project: None,
+            outcome: None,
             text: None,
             opened_since: None,
             before: None,

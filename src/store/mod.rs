@@ -104,6 +104,8 @@ pub struct Filter {
     pub session: Option<String>,
     /// Of which project.
     pub project: Option<String>,
+    /// That ended like this, by the name of the outcome.
+    pub outcome: Option<String>,
     /// With this text in a question, an answer, a note or a reason.
     pub text: Option<String>,
     /// Opened at this time or later.
@@ -310,6 +312,11 @@ impl Store {
                 Ok(rows::list(context.connection, &filter)?.into_iter().map(Arc::new).collect())
             })
             .await
+    }
+
+    /// The projects there are asks of, in alphabetical order.
+    pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
+        self.owner.call(false, move |context| Ok(rows::projects(context.connection)?)).await
     }
 
     /// The changes after a cursor, oldest first, with each ask as it is now.

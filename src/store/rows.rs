@@ -195,6 +195,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
             "SELECT {COLUMNS} FROM asks
              WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
                AND (:before IS NULL OR id < :before) AND (:opened_since IS NULL OR opened_at >= :opened_since)
+               AND (:outcome IS NULL OR outcome ->> 'kind' = :outcome)
                AND (:text IS NULL OR EXISTS (
                    SELECT 1 FROM json_tree(questions) WHERE type = 'text' AND atom LIKE :text ESCAPE '\\'
                    UNION ALL
@@ -207,12 +208,20 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
                 ":session": filter.session,
                 ":project": filter.project,
                 ":opened_since": filter.opened_since.map(Timestamp::as_millisecond),
+                ":outcome": filter.outcome,
                 ":text": filter.text.as_deref().map(like),
                 ":before": filter.before.map(|id| id.0),
                 ":limit": filter.limit as i64,
             },
             ask,
         )?
+        .collect()
+}
+
+pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached("SELECT DISTINCT project FROM asks WHERE project IS NOT NULL ORDER BY project")?
+        .query_map([], |row| row.get(0))?
         .collect()
 }
 

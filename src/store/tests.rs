@@ -200,6 +200,7 @@ async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
         state: StateFilter::All,
         session: None,
         project: None,
+        outcome: None,
         text: None,
         opened_since: None,
         before: None,

@@ -48,6 +48,21 @@ fn or_the_run_ends_and_the_answer_is_kept_for_the_next() {
 }
 
 #[test]
+fn in_defer_mode_a_run_ends_at_once() {
+    let mut world = World::new();
+    let one_shot = |world: &mut World| {
+        let mut command = world.command(HOOK);
+        command.arg("defer").env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("CLAUDE_CODE_SESSION_ATTENDED", "0");
+        world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes())
+    };
+    assert_eq!(one_shot(&mut world).reply()["permissionDecision"], "defer");
+    let ask = world.get("/v1/asks/s__t").json();
+    assert_eq!((&ask["state"], &ask["deferred"], &ask["expires_at"]), (&json!("open"), &json!(true), &json!(null)));
+    world.answer("s__t", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(one_shot(&mut world).reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+}
+
+#[test]
 fn a_deadline_goes_on_across_a_restart() {
     let mut world = World::with_config("timeout_seconds = 3\n");
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);

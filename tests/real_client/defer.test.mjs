@@ -25,3 +25,16 @@ scenario("defer: the run ends, the daemon restarts, the resumed run gets the ans
   expectAnswered(await world.shown(call), call, { [DATABASE.question]: "SQLite" });
   assert.equal((await world.daemon.received(open)).receipt.as_sent, true);
 });
+
+scenario("defer: as a mode of the project, the run ends at once", async (world) => {
+  await world.answerback("install", "--project", world.project, "--mode", "defer");
+  const call = ask(DATABASE);
+  world.model.onNextPrompt([call]);
+  const flags = ["--permission-prompt-tool", "stdio", "--output-format", "json"];
+  const first = world.spawn(CLAUDE, ["-p", "ask me", ...flags]);
+  await within("the first run ending", first.exited);
+  assert.equal(JSON.parse(first.stdout).stop_reason, "tool_deferred", first.stdout);
+  await world.answerback("answer", "Postgres");
+  await world.answerback("resume");
+  expectAnswered(await world.shown(call), call, { [DATABASE.question]: "Postgres" });
+});

@@ -1,7 +1,7 @@
 // The daemon as a person's tool sees it: found through daemon.json, spoken to over HTTP.
 import fs from "node:fs/promises";
 import path from "node:path";
-import { kill } from "./process.mjs";
+import { gone, kill } from "./process.mjs";
 import { until } from "./until.mjs";
 
 const LONG_POLL_SECONDS = 5;
@@ -44,13 +44,21 @@ export class Daemon {
 
   /** The ask once it has settled. */
   settled(ask) {
-    return this.#getOnceUp(`${askPath(ask)}?wait=${LONG_POLL_SECONDS}`);
+    return until(`${ask.key} being settled`, async () => {
+      const seen = await this.#getOnceUp(`${askPath(ask)}?wait=${LONG_POLL_SECONDS}`);
+      return seen.outcome && seen;
+    });
+  }
+
+  /** The ask as it is now. */
+  seen(ask) {
+    return this.#getOnceUp(askPath(ask));
   }
 
   /** The ask once Claude Code was seen to have received the answer. */
   received(ask) {
     return until(`a receipt of ${ask.key}`, async () => {
-      const seen = await this.#getOnceUp(askPath(ask));
+      const seen = await this.seen(ask);
       return seen.receipt && seen;
     });
   }
@@ -59,6 +67,8 @@ export class Daemon {
   async kill() {
     const { pid } = await this.record();
     if (!kill(pid)) throw new Error(`the daemon (pid ${pid}) was gone before the test killed it`);
+    // Until then it holds its lock, and no other daemon can start.
+    await gone(pid);
     return pid;
   }
 

@@ -22,6 +22,7 @@ export class MessagesApi {
   #server = http.createServer((request, response) => void this.#serve(request, response));
   #turns = [];
   #shown = new Map();
+  #answered = new Set();
   #problems = [];
   #messages = 0;
 
@@ -45,6 +46,9 @@ export class MessagesApi {
   /** The names of the tools the client offered with its last prompt. */
   offered = [];
 
+  /** How many prompts it was given. */
+  prompts = 0;
+
   /** What went wrong on the model's side, for the report of a failed test. */
   get problems() {
     return this.#problems;
@@ -53,6 +57,11 @@ export class MessagesApi {
   /** Resolves to what the model was shown together with the result of this call. */
   shown({ id }) {
     return this.#shown.get(id).promise;
+  }
+
+  /** Whether the model was shown a result of this call by now. */
+  wasShown({ id }) {
+    return this.#answered.has(id);
   }
 
   stop() {
@@ -100,9 +109,13 @@ export class MessagesApi {
     const blocks = sinceLastAssistant(messages);
     const results = blocks.filter((block) => block.type === "tool_result");
     if (results.length > 0) {
-      for (const { tool_use_id } of results) this.#shown.get(tool_use_id)?.resolve(new Shown(blocks));
+      for (const { tool_use_id } of results) {
+        this.#answered.add(tool_use_id);
+        this.#shown.get(tool_use_id)?.resolve(new Shown(blocks));
+      }
       return [];
     }
+    this.prompts += 1;
     this.offered = tools.map(({ name }) => name);
     if (!this.offered.includes(TOOL)) {
       this.#problems.push(`the client offers no ${TOOL}, only: ${this.offered.join(", ")}`);

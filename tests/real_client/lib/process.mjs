@@ -49,6 +49,14 @@ export function kill(pid) {
   }
 }
 
+/** Resolves once a killed process is gone, with all it held. Somebody else's zombie is gone enough. */
+export function gone(pid) {
+  return until(`process ${pid} being gone`, async () => {
+    const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    return stat === "" || /\) [ZX] /.test(stat);
+  });
+}
+
 /** The ids of the processes with this HOME, of those only whose command line names `program`. */
 export async function processesOf(home, program = "") {
   const all = (await fs.readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);

@@ -1,4 +1,6 @@
 const CONTEXT = /(?:Pre|Post)ToolUse:AskUserQuestion hook additional context:/;
+// One system message for all of them, or in older versions each in the user's message, in a frame.
+const REMINDER = /^<system-reminder>\n(.*)\n<\/system-reminder>$/s;
 
 /** What one request showed the model after its own last message. */
 export class Shown {
@@ -15,11 +17,11 @@ export class Shown {
     return { text, isError: block.is_error === true };
   }
 
-  /** The contexts that our hooks added, one string for each. The client puts them all into one system message. */
+  /** The contexts that our hooks added, one string for each, wherever the client put them. */
   get contexts() {
     return this.blocks
-      .filter(({ role, type, text }) => role === "system" && type === "text" && text.search(CONTEXT) === 0)
-      .flatMap(({ text }) => text.split(CONTEXT).slice(1))
+      .filter(({ type, text }) => type === "text" && CONTEXT.test(text))
+      .flatMap(({ text }) => text.replace(REMINDER, "$1").split(CONTEXT).slice(1))
       .map((text) => text.trim());
   }
 }

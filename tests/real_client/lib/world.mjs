@@ -73,7 +73,9 @@ export class World {
   }
 
   async report() {
-    const parts = this.#processes.map(({ child, stdout, stderr }) => {
+    // Of what was run many times, such as a look at the terminal, the last one tells most.
+    const last = new Map(this.#processes.map((started) => [started.child.spawnargs.join(" "), started]));
+    const parts = [...last.values()].map(({ child, stdout, stderr }) => {
       const end = child.exitCode ?? child.signalCode ?? "still running";
       return `--- ${child.spawnargs.join(" ")}\nended: ${end}\nstdout:\n${stdout}\nstderr:\n${stderr}`;
     });

@@ -3,16 +3,23 @@
 //! Nothing is read from the current directory, a project or the environment: a repository must not be able to redirect or
 //! disarm the bridge.
 
+mod notify;
+mod url;
+
 use std::fmt;
 use std::io;
 use std::num::NonZeroU32;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::address::{LanAddress, PublicUrl};
 use crate::ask::OnTimeout;
+
+pub use crate::address::{LanAddress, PublicUrl};
+pub use notify::{CommandLine, Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
+pub use url::{UrlError, WebUrl};
 
 /// "ASKME" on a telephone's keys.
 pub const DEFAULT_PORT: u16 = 27563;
@@ -35,6 +42,8 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Where to listen for the local network; always with TLS.
     pub lan_address: Option<LanAddress>,
+    /// Who is told that a question waits.
+    pub notify: Notify,
 }
 
 /// How much is logged.
@@ -59,6 +68,7 @@ impl Default for Config {
             log_level: LogLevel::Info,
             public_url: None,
             lan_address: None,
+            notify: Notify::default(),
         }
     }
 }
@@ -68,21 +78,22 @@ impl Default for Config {
 pub enum ConfigError {
     /// It cannot be read.
     Read(PathBuf, io::Error),
-    /// It cannot be understood; the error names line and column.
-    Parse(PathBuf, Box<toml::de::Error>),
-    /// Two listeners want the same port.
-    SamePort(PathBuf, u16),
+    /// It cannot be understood. The line itself is not shown: it may hold a secret.
+    Invalid {
+        /// Which file.
+        path: PathBuf,
+        /// And where.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Parse(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::SamePort(path, port) => {
-                let path = path.display();
-                write!(f, "{path}: lan_address needs a port of its own: {port} is the one on 127.0.0.1")
-            }
+            Self::Invalid { path, line, problem } => write!(f, "{}: line {line}: {problem}", path.display()),
         }
     }
 }
@@ -97,13 +108,24 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(ConfigError::Read(path.to_path_buf(), error)),
         };
-        let config: Self =
-            toml::from_str(&text).map_err(|error| ConfigError::Parse(path.to_path_buf(), Box::new(error)))?;
+        let invalid = |at: usize, problem: &str| {
+            let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+            ConfigError::Invalid { path: path.to_path_buf(), line, problem: problem.to_owned() }
+        };
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| invalid(error.span().map_or(0, |span| span.start), error.message()))?;
         let lan_port = config.lan_address.map(|address| address.socket().port());
         if config.port != 0 && lan_port == Some(config.port) {
-            return Err(ConfigError::SamePort(path.to_path_buf(), config.port));
+            let at = text.find("lan_address").unwrap_or(0);
+            return Err(invalid(at, "lan_address needs a port of its own, other than the one on 127.0.0.1"));
         }
+        config.notify.check(config.public_url.is_some()).map_err(|(at, problem)| invalid(at, problem))?;
         Ok(config)
+    }
+
+    /// Whether the file holds secrets that other users of the machine can read.
+    pub fn is_exposed(&self, path: &Path) -> bool {
+        self.notify.holds_secrets() && std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0)
     }
 
     /// How long a question waits; `None` is as long as it takes.
@@ -160,9 +182,46 @@ mod tests {
             ("\nretention_days = 0\n", "nonzero"),
             ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
             ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
+            ("\npublic_url = \"https://example.org/sub\"\n", "without a path"),
+            ("[notify.ntfy]\nurl = \"https://ntfy.sh\"\n", "a topic"),
+            ("\n[notify.webhook]\nsecret = \"s\"\n", "url"),
+            ("[notify]\nntfy = { url = \"https://ntfy.sh/t\", buttons = true }\n", "details"),
+            ("[notify]\ndesktop = { command = [] }\n", "command"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");
+        }
+        let error =
+            load("[notify.ntfy]\nurl = \"https://ntfy.sh/t\"\ntoken = \"not a token\"\n").unwrap_err().to_string();
+        assert!(
+            error.contains("line 3") && error.contains("without spaces") && !error.contains("not a token"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_the_readme_shows_can_be_used() {
+        let readme = include_str!("../../README.md");
+        let (_, block) = readme.split_once("```toml\n").unwrap();
+        let config = load(block.split_once("```").unwrap().0).unwrap();
+        let notify = config.notify;
+        assert!(config.public_url.is_some() && notify.ntfy.is_some() && notify.webhook.is_some());
+        // What is shown as the default is the default.
+        assert_eq!(notify.delay(), Notify::default().delay());
+    }
+
+    #[test]
+    fn secrets_that_others_can_read_are_noticed_and_not_shown() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "[notify.webhook]\nurl = \"https://example.org/hush\"\nsecret = \"hush\"\n").unwrap();
+        let config = Config::load(&path).unwrap();
+        assert!(!format!("{config:?}").contains("hush"));
+        for (mode, exposed) in [(0o600, false), (0o640, true), (0o604, true)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            assert_eq!(config.is_exposed(&path), exposed, "{mode:o}");
+            assert!(!Config::default().is_exposed(&path));
         }
     }
 }

@@ -1,0 +1,103 @@
+//! Previews that are HTML, for a frame of the page that can do nothing: no script, no request, no origin.
+//!
+//! A frame cannot send a token, so the page trades its right to read for a path that works once and shows this one preview.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Json as JsonReply;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::api::{PreviewPlace, PreviewRequest, Problem};
+use crate::token::{Token, TokenHash};
+
+use super::App;
+use super::asks::find;
+use super::extract::{Json, Key};
+use super::guard::OwnPolicy;
+
+const LIFE: Duration = Duration::from_secs(30);
+const MAX_PLACES: usize = 64;
+/// Styles of its own and pictures inside it; nothing that runs, and nothing from anywhere.
+const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
+
+/// Previews that may be fetched, each once.
+#[derive(Debug, Default)]
+pub(super) struct Previews(Mutex<Vec<Place>>);
+
+#[derive(Debug)]
+struct Place {
+    name: TokenHash,
+    html: String,
+    until: Instant,
+}
+
+impl Previews {
+    fn add(&self, name: TokenHash, html: String, now: Instant) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|place| place.until > now);
+        let surplus = (places.len() + 1).saturating_sub(MAX_PLACES);
+        places.drain(..surplus);
+        places.push(Place { name, html, until: now + LIFE });
+    }
+
+    fn take(&self, name: TokenHash, now: Instant) -> Option<String> {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = places.iter().position(|place| place.name == name && place.until > now)?;
+        Some(places.swap_remove(found).html)
+    }
+}
+
+/// Makes a path where the preview of an option can be looked at, once, as HTML in a frame that can do nothing.
+#[utoipa::path(post, path = "/v1/asks/{key}/preview", params(("key" = String, Path)), request_body = PreviewRequest, responses(
+    (status = 201, body = PreviewPlace), (status = 404, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn place(
+    State(app): State<App>,
+    Key(key): Key,
+    Json(request): Json<PreviewRequest>,
+) -> Result<(StatusCode, JsonReply<PreviewPlace>), Problem> {
+    let ask = find(&app, &key).await?;
+    let question = ask.questions.iter().nth(request.question);
+    let option = question.and_then(|question| question.options.get(request.option));
+    let Some(html) = option.and_then(|option| option.preview.clone()) else {
+        return Err(Problem::not_found("This option has no preview."));
+    };
+    let name = Token::generate().map_err(Problem::internal)?;
+    app.previews.add(name.hash(), html, Instant::now());
+    Ok((StatusCode::CREATED, JsonReply(PreviewPlace { path: format!("/v1/previews/{}", name.reveal()) })))
+}
+
+/// A preview, once. Its name is the credential.
+#[utoipa::path(get, path = "/v1/previews/{name}", params(("name" = String, Path)), responses(
+    (status = 200, body = String, content_type = "text/html"), (status = 410, body = Problem), (status = "default", body = Problem)),
+    security(()))]
+pub(super) async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Response, Problem> {
+    let Some(html) = app.previews.take(TokenHash::of(name.as_bytes()), Instant::now()) else {
+        return Err(Problem::new(StatusCode::GONE, "preview", "This preview was shown already, or is too old."));
+    };
+    let mut response = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
+    response.extensions_mut().insert(OwnPolicy(HeaderValue::from_static(POLICY)));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_is_shown_once_and_not_for_long() {
+        let previews = Previews::default();
+        let now = Instant::now();
+        let name = TokenHash::of;
+        previews.add(name(b"a"), "A".into(), now);
+        previews.add(name(b"b"), "B".into(), now);
+        assert_eq!(previews.take(name(b"a"), now).as_deref(), Some("A"));
+        assert_eq!(previews.take(name(b"a"), now), None);
+        assert_eq!(previews.take(name(b"b"), now + LIFE), None);
+        (0..=MAX_PLACES).for_each(|n| previews.add(name(&n.to_le_bytes()), n.to_string(), now));
+        assert_eq!(previews.take(name(&0_usize.to_le_bytes()), now), None);
+        assert!(previews.take(name(&1_usize.to_le_bytes()), now).is_some());
+    }
+}

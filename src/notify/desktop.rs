@@ -1,0 +1,186 @@
+//! The desktop: a command that shows a notification. It is run as it is, without a shell, and the text is part of its
+//! arguments: no text can become anything else.
+
+use std::ffi::OsString;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::config;
+
+use super::wording::{Page, Wording};
+use super::{Failure, Notice};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// A command with placeholders.
+#[derive(Debug)]
+pub struct Desktop {
+    program: String,
+    arguments: Vec<String>,
+    wording: Arc<Wording>,
+}
+
+impl Desktop {
+    /// None where it is switched off, or nothing is configured and nothing usual is there.
+    pub(super) fn new(config: &config::Desktop, wording: &Arc<Wording>) -> Option<Self> {
+        let wording = Arc::clone(wording);
+        match (config.enabled, &config.command) {
+            (Some(false), _) => None,
+            (_, Some(command)) => {
+                let (program, arguments) = (command.program().to_owned(), command.arguments().to_vec());
+                Some(Self { program, arguments, wording })
+            }
+            (None, None) if !is_usual_there(|name| std::env::var_os(name)) => None,
+            (_, None) => {
+                let (program, arguments) = usual();
+                let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+                Some(Self { program: program.to_owned(), arguments, wording })
+            }
+        }
+    }
+
+    pub(super) fn program(&self) -> &str {
+        &self.program
+    }
+
+    pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
+        let page = match notice {
+            Notice::Asked(asks) => self.wording.page(asks),
+            Notice::Test => self.wording.test(),
+            Notice::Opened(_) | Notice::Settled(_) => return Ok(()),
+        };
+        let mut command = Command::new(&self.program);
+        command.args(self.arguments.iter().map(|argument| fill(argument, &page)));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        // It may repeat the text, which has no place in a log; who tries it out wants to see it.
+        if !matches!(notice, Notice::Test) {
+            command.stderr(Stdio::null());
+        }
+        let failed = |reason| Failure { reason, hint: "Run the command by hand, or configure another.", again: false };
+        let mut child = command.spawn().map_err(|error| failed(format!("cannot run {}: {error}", self.program)))?;
+        match wait(&mut child) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(failed(format!("{} failed: {status}", self.program))),
+            Ok(None) => Err(failed(format!("{} did not end within {} s", self.program, PATIENCE.as_secs()))),
+            Err(error) => Err(failed(format!("{}: {error}", self.program))),
+        }
+    }
+}
+
+/// `None` if it took too long, and was killed.
+fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+/// One argument with its placeholders replaced. Once: what is put in is text, also if it looks like a placeholder.
+fn fill(template: &str, page: &Page) -> String {
+    let html = page.body.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some(start) = rest.find('{') {
+        let (before, from) = rest.split_at(start);
+        let known = [
+            ("{title}", page.title.as_str()),
+            ("{body}", page.body.as_str()),
+            ("{body_html}", html.as_str()),
+            ("{url}", page.url.as_deref().unwrap_or_default()),
+        ];
+        let (text, length) = match known.iter().find(|(name, _)| from.starts_with(name)) {
+            Some((name, text)) => (*text, name.len()),
+            None => ("{", 1),
+        };
+        filled.push_str(before);
+        // Where an argument begins with it, a text must not look like an option.
+        if filled.is_empty() && text.starts_with('-') {
+            filled.push(' ');
+        }
+        filled.push_str(text);
+        rest = &from[length..];
+    }
+    filled + rest
+}
+
+/// What shows a notification on most machines.
+fn usual() -> (&'static str, &'static [&'static str]) {
+    if cfg!(target_os = "macos") {
+        const SHOW: &str = "display notification (item 2 of argv) with title (item 1 of argv)";
+        ("/usr/bin/osascript", &["-e", "on run argv", "-e", SHOW, "-e", "end run", "--", "{title}", "{body}"])
+    } else {
+        // Linux desktops take the body for markup: a question could show links and pictures of its own.
+        ("notify-send", &["--app-name=Answerback", "--", "{title}", "{body_html}"])
+    }
+}
+
+/// Whether there is a screen to show it on, and the program for it.
+fn is_usual_there(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
+    if cfg!(target_os = "macos") {
+        return true;
+    }
+    let has_screen = is_set("WAYLAND_DISPLAY") || is_set("DISPLAY");
+    let has_bus = is_set("DBUS_SESSION_BUS_ADDRESS") || is_set("XDG_RUNTIME_DIR");
+    let path = variable("PATH").unwrap_or_default();
+    has_screen && has_bus && std::env::split_paths(&path).any(|dir| dir.join(usual().0).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(title: &str, body: &str) -> Page {
+        Page { title: title.into(), body: body.into(), url: None }
+    }
+
+    #[test]
+    fn placeholders_are_replaced_once_and_text_is_no_option() {
+        let page = page("{body} --x", "$(touch x) <a href='x'>&");
+        for (template, filled) in [
+            ("{title}", "{body} --x"),
+            ("{body}", "$(touch x) <a href='x'>&"),
+            ("{body_html}", "$(touch x) &lt;a href='x'&gt;&amp;"),
+            ("a{title}b{body}", "a{body} --xb$(touch x) <a href='x'>&"),
+            ("{url}", ""),
+            ("{other} {", "{other} {"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(fill(template, &page), filled, "{template}");
+        }
+        let option = self::page("-e has a question", "--help");
+        assert_eq!(
+            (fill("{title}", &option), fill("{body}", &option)),
+            (" -e has a question".into(), " --help".into())
+        );
+        assert_eq!(fill("--text={body}", &option), "--text=--help");
+    }
+
+    #[test]
+    #[cfg(not(target_os = "macos"))]
+    fn without_a_screen_there_is_no_desktop() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = |variables: &[(&str, &str)]| {
+            is_usual_there(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.into())
+            })
+        };
+        let path = dir.path().to_str().unwrap();
+        let all = [("PATH", path), ("DISPLAY", ":0"), ("XDG_RUNTIME_DIR", "/run/user/1")];
+        assert!(!there(&all), "there is no program");
+        std::fs::write(dir.path().join("notify-send"), "").unwrap();
+        assert!(there(&all));
+        assert!(!there(&all[..2]) && !there(&all[1..]) && !there(&[all[0], all[2]]));
+    }
+}

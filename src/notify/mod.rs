@@ -1,0 +1,316 @@
+//! Telling people that a question waits: on the desktop, through ntfy, to a webhook.
+//!
+//! - `plan`: which asks to tell of, and when. Pure.
+//! - `wording`: what people read. Pure.
+//! - `desktop`, `ntfy`, `webhook`: the ways; `post` is what two of them share.
+//! - `outbox`: one queue for each way, with retries.
+//!
+//! A question is open and can be answered before anybody is told, and whatever happens here delays no answer. Nothing of
+//! this is kept on disk, and nothing runs where no way is configured.
+
+mod desktop;
+mod ntfy;
+mod outbox;
+mod plan;
+mod post;
+mod webhook;
+mod wording;
+
+use std::fmt;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio::time::sleep_until;
+
+use crate::ask::Ask;
+use crate::config::Config;
+use crate::registry::Registry;
+use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
+use crate::ticket::Tickets;
+
+use desktop::Desktop;
+use ntfy::Ntfy;
+use outbox::Outbox;
+use plan::Plan;
+use webhook::Webhook;
+use wording::Wording;
+
+/// How much is read at once from the store, by who fell behind.
+const REPLAY_PAGE: usize = 256;
+
+/// Something to tell.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// People are asked: for the ways that people read.
+    Asked(Vec<Arc<Ask>>),
+    /// The same of one ask, for a program.
+    Opened(Arc<Ask>),
+    /// And its end.
+    Settled(Arc<Ask>),
+    /// Somebody wants to see whether it works.
+    Test,
+}
+
+/// One way to tell somebody.
+#[derive(Debug)]
+pub enum Way {
+    /// On this machine's screen.
+    Desktop(Desktop),
+    /// On a telephone.
+    Ntfy(Ntfy),
+    /// To a program.
+    Webhook(Webhook),
+}
+
+/// Why somebody could not be told. It holds nothing of the question and no secret.
+#[derive(Debug)]
+pub struct Failure {
+    /// What happened.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// Whether it may work a little later.
+    again: bool,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// The ways that are configured. Without tickets there are no buttons.
+pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
+    let wording = Arc::new(Wording::new(config));
+    let notify = &config.notify;
+    let desktop = Desktop::new(&notify.desktop, &wording).map(Way::Desktop);
+    let ntfy = notify.ntfy.as_ref().map(|ntfy| Way::Ntfy(Ntfy::new(ntfy, &wording, tickets)));
+    let webhook = notify.webhook.as_ref().map(|webhook| Way::Webhook(Webhook::new(webhook, &wording)));
+    desktop.into_iter().chain(ntfy).chain(webhook).collect()
+}
+
+impl Way {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Desktop(_) => "desktop",
+            Self::Ntfy(_) => "ntfy",
+            Self::Webhook(_) => "webhook",
+        }
+    }
+
+    /// Where it leads, without what may be secret.
+    pub fn target(&self) -> &str {
+        match self {
+            Self::Desktop(desktop) => desktop.program(),
+            Self::Ntfy(ntfy) => ntfy.host(),
+            Self::Webhook(webhook) => webhook.host(),
+        }
+    }
+
+    /// Tells, and returns when it is told. Blocks, for some seconds at most.
+    pub fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
+        match self {
+            Self::Desktop(desktop) => desktop.deliver(notice),
+            Self::Ntfy(ntfy) => ntfy.deliver(notice),
+            Self::Webhook(webhook) => webhook.deliver(notice),
+        }
+    }
+
+    fn is_for_people(&self) -> bool {
+        !matches!(self, Self::Webhook(_))
+    }
+}
+
+/// Starts telling, if there is a way. Must be called before asks can be opened, and in a runtime.
+pub async fn start(
+    registry: &Registry,
+    config: &Config,
+    tickets: &Tickets,
+) -> Result<Option<JoinHandle<()>>, StoreError> {
+    let ways = ways(config, Some(tickets));
+    if ways.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<_> = ways.iter().map(Way::name).collect();
+    tracing::info!(ways = names.join(","), "people are told of questions");
+    let live = registry.live();
+    let seen = *registry.cursor().borrow();
+    let mut plan = Plan::new(config.notify.delay());
+    let (now, clock) = (Instant::now(), Timestamp::now());
+    for ask in registry.list(open_asks()).await? {
+        plan.restore(ask, now, clock);
+    }
+    let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
+    let notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes };
+    Ok(Some(tokio::spawn(notifier.run())))
+}
+
+fn open_asks() -> Filter {
+    Filter {
+        outcome: None,
+        state: StateFilter::Open,
+        session: None,
+        project: None,
+        text: None,
+        opened_since: None,
+        before: None,
+        limit: usize::MAX,
+    }
+}
+
+struct Notifier {
+    registry: Registry,
+    live: broadcast::Receiver<Arc<Change>>,
+    /// The newest change that was taken note of.
+    seen: Cursor,
+    plan: Plan,
+    outboxes: Vec<Outbox>,
+}
+
+impl Notifier {
+    async fn run(mut self) {
+        loop {
+            let due = self.plan.next();
+            let timer = async {
+                match due {
+                    Some(due) => sleep_until(due.into()).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                received = self.live.recv() => match received {
+                    Ok(change) => self.note(&change),
+                    Err(RecvError::Lagged(_)) => self.catch_up().await,
+                    Err(RecvError::Closed) => return,
+                },
+                () = timer => self.announce(),
+            }
+        }
+    }
+
+    fn note(&mut self, change: &Change) {
+        // What was read from the store may come again live.
+        if change.cursor <= self.seen {
+            return;
+        }
+        self.seen = change.cursor;
+        match change.kind {
+            ChangeKind::Opened => self.plan.opened(Arc::clone(&change.ask), Instant::now()),
+            ChangeKind::Settled => {
+                // Who was not told of it need not be told of its end.
+                if self.plan.settled(change.ask.id) {
+                    self.tell(false, &Notice::Settled(Arc::clone(&change.ask)));
+                }
+            }
+            ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => {}
+        }
+    }
+
+    /// Reads what was missed from the store.
+    async fn catch_up(&mut self) {
+        loop {
+            match self.registry.changes_after(self.seen, REPLAY_PAGE).await {
+                Ok(missed) => {
+                    missed.iter().for_each(|change| self.note(change));
+                    if missed.len() < REPLAY_PAGE {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "some questions may not be told of");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn announce(&mut self) {
+        let due = self.plan.take(Instant::now());
+        for ask in &due {
+            self.tell(false, &Notice::Opened(Arc::clone(ask)));
+        }
+        if !due.is_empty() {
+            self.tell(true, &Notice::Asked(due));
+        }
+    }
+
+    fn tell(&self, people: bool, notice: &Notice) {
+        self.outboxes.iter().filter(|outbox| outbox.is_for_people() == people).for_each(|outbox| outbox.put(notice));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::ask::{AskId, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions};
+    use crate::store::Opening;
+
+    /// An ask of one project with so many questions.
+    pub(crate) fn ask(id: i64, key: &str, project: &str, questions: usize) -> Ask {
+        let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
+        let question = |n: usize| Question {
+            question: format!("Which database, {n}?"),
+            header: "Database".into(),
+            options: vec![option("SQLite"), option("PostgreSQL")],
+            multi_select: false,
+        };
+        Ask {
+            id: AskId(id),
+            key: key.parse().unwrap(),
+            origin: Origin::ClaudeCode,
+            project: (!project.is_empty()).then(|| format!("/home/me/{project}")),
+            questions: Questions::new((0..questions).map(question).collect()).unwrap(),
+            opened_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            on_timeout: OnTimeout::Native,
+            racing: false,
+            digest: None,
+            deferred: false,
+            settlement: None,
+            receipt: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn who_falls_behind_reads_what_it_missed() {
+        const MANY: usize = 1200;
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db")).unwrap();
+        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (live, seen) = (registry.live(), *registry.cursor().borrow());
+        let plan = Plan::new(Duration::ZERO);
+        let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };
+        let open = |n: usize| {
+            registry.open(NewAsk {
+                key: format!("program-{n}__t").parse().unwrap(),
+                origin: Origin::Program,
+                project: None,
+                questions: ask(1, "s__t", "", 1).questions,
+                detail: String::new(),
+                expires_at: None,
+                on_timeout: OnTimeout::Native,
+                racing: false,
+                digest: None,
+            })
+        };
+        let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
+        registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
+        assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));
+        notifier.catch_up().await;
+        while let Ok(again) = notifier.live.try_recv() {
+            notifier.note(&again);
+        }
+        assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);
+        store.close().await;
+    }
+}

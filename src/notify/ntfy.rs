@@ -1,0 +1,159 @@
+//! ntfy: a push notification on a telephone, with buttons that answer.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::ask::{Ask, Question};
+use crate::config::{self, NtfyUrl, Priority, Secret};
+use crate::ticket::Tickets;
+
+use super::post::post;
+use super::wording::{Page, Wording, bounded};
+use super::{Failure, Notice};
+
+/// As many as ntfy shows.
+const MAX_BUTTONS: usize = 3;
+const MAX_LABEL: usize = 40;
+/// What the buttons may take of the 4 KB that reach a telephone.
+const MAX_ACTIONS: usize = 2500;
+
+/// A topic on a server.
+#[derive(Debug)]
+pub struct Ntfy {
+    url: NtfyUrl,
+    token: Option<Secret>,
+    priority: Priority,
+    /// None where there are to be no buttons.
+    tickets: Option<Tickets>,
+    wording: Arc<Wording>,
+}
+
+impl Ntfy {
+    pub(super) fn new(config: &config::Ntfy, wording: &Arc<Wording>, tickets: Option<&Tickets>) -> Self {
+        let can = config.wants_buttons() && wording.tells_details();
+        Self {
+            url: config.url.clone(),
+            token: config.token.clone(),
+            priority: config.priority,
+            tickets: tickets.filter(|_| can).cloned(),
+            wording: Arc::clone(wording),
+        }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        self.url.server().host()
+    }
+
+    pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
+        let message = match notice {
+            Notice::Asked(asks) => self.message(self.wording.page(asks), self.actions(asks)),
+            Notice::Test => self.message(self.wording.test(), None),
+            Notice::Opened(_) | Notice::Settled(_) => return Ok(()),
+        };
+        let authorization = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
+        let headers: Vec<_> = authorization.iter().map(|value| ("authorization", value.as_str())).collect();
+        // JSON goes to the server itself: a topic's own address takes a text.
+        post(&format!("{}/", self.url.server().origin()), &headers, message.to_string().as_bytes())
+    }
+
+    fn message(&self, page: Page, actions: Option<Value>) -> Value {
+        let mut message = json!({
+            "topic": self.url.topic(), "title": page.title, "message": page.body, "priority": self.priority as u8,
+        });
+        if let Some(url) = page.url {
+            message["click"] = json!(url);
+        }
+        if let Some(actions) = actions {
+            message["actions"] = actions;
+        }
+        message
+    }
+
+    /// One press can answer one question with one option; everything else is for the page.
+    fn actions(&self, asks: &[Arc<Ask>]) -> Option<Value> {
+        let (tickets, public_url) = (self.tickets.as_ref()?, self.wording.public_url()?);
+        let [ask] = asks else { return None };
+        let mut questions = ask.questions.iter();
+        let question = questions.next().filter(|question| !question.multi_select && !question.options.is_empty())?;
+        if questions.next().is_some() {
+            return None;
+        }
+        let url = format!("{}/v1/asks/{}/answer", public_url.as_str(), ask.key);
+        let ticket = tickets.issue(ask);
+        let view = json!({"action": "view", "label": "Open", "url": self.wording.link(ask)?, "clear": false});
+        let all_fit = question.options.len() <= MAX_BUTTONS;
+        let shown = if all_fit { MAX_BUTTONS } else { MAX_BUTTONS - 1 };
+        let labels = question.options.iter().take(shown).map(|option| option.label.as_str());
+        let mut actions: Vec<_> = labels.map(|label| button(&url, &ticket, question, label)).collect();
+        if !all_fit {
+            actions.push(view.clone());
+        }
+        let actions = json!(actions);
+        Some(if actions.to_string().len() <= MAX_ACTIONS { actions } else { json!([view]) })
+    }
+}
+
+fn button(url: &str, ticket: &str, question: &Question, label: &str) -> Value {
+    let body = json!({"answers": {&question.question: label}});
+    json!({
+        "action": "http", "label": bounded(label, MAX_LABEL), "method": "POST", "url": url,
+        "headers": {"Authorization": format!("Bearer {ticket}"), "Content-Type": "application/json"},
+        "body": body.to_string(), "clear": true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ask;
+    use super::*;
+    use crate::ask::{QuestionOption, Questions};
+    use crate::config::Config;
+    use crate::instance::Tokens;
+    use crate::token::Token;
+
+    fn ntfy(details: bool) -> Ntfy {
+        let text = format!(
+            "public_url = \"https://a.example\"\nnotify = {{ details = {details}, ntfy = {{ url = \"https://n.example/t\" }} }}"
+        );
+        let config: Config = toml::from_str(&text).unwrap();
+        let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+        let wording = Arc::new(Wording::new(&config));
+        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), &wording, Some(&Tickets::new(&tokens)))
+    }
+
+    fn with(change: impl FnOnce(&mut Vec<Question>)) -> Option<Vec<(String, String)>> {
+        let mut ask = ask(1, "s__t", "shop", 1);
+        let mut questions: Vec<Question> = ask.questions.into();
+        change(&mut questions);
+        ask.questions = Questions::new(questions).unwrap();
+        let actions = ntfy(true).actions(&[Arc::new(ask)])?;
+        let text = |action: &Value, name: &str| action[name].as_str().unwrap().to_owned();
+        Some(actions.as_array().unwrap().iter().map(|a| (text(a, "action"), text(a, "label"))).collect())
+    }
+
+    fn option(label: &str) -> QuestionOption {
+        QuestionOption { label: label.into(), description: String::new(), preview: None }
+    }
+
+    #[test]
+    fn which_buttons_there_are() {
+        let kinds = |actions: Option<Vec<(String, String)>>| {
+            actions.map(|actions| actions.iter().map(|(kind, label)| format!("{kind} {label}")).collect::<Vec<_>>())
+        };
+        let of = |change: fn(&mut Vec<Question>)| kinds(with(change)).unwrap_or_default();
+        assert_eq!(of(|_| {}), ["http SQLite", "http PostgreSQL"]);
+        assert_eq!(of(|q| q[0].options.push(option("C"))), ["http SQLite", "http PostgreSQL", "http C"]);
+        assert_eq!(
+            of(|q| q[0].options.extend([option("C"), option("D")])),
+            ["http SQLite", "http PostgreSQL", "view Open"]
+        );
+        assert!(of(|q| q[0].multi_select = true).is_empty());
+        assert!(of(|q| q[0].options.clear()).is_empty());
+        assert!(of(|q| q.push(Question { question: "Else?".into(), ..q[0].clone() })).is_empty());
+        assert_eq!(of(|q| q[0].question = "Q".repeat(2000)), ["view Open"]);
+        assert_eq!(ntfy(false).actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
+        let two = [Arc::new(ask(1, "s__t", "shop", 1)), Arc::new(ask(2, "s__u", "shop", 1))];
+        assert_eq!(ntfy(true).actions(&two), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! Which asks to tell of, and when.
+//!
+//! An ask that is in the terminal as well waits, because the person is probably there; any other is told of at once. People
+//! are told at most once a second: what comes meanwhile is told together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ask::{Ask, AskId};
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is to be told.
+#[derive(Debug)]
+pub(super) struct Plan {
+    delay: Duration,
+    /// In the order they are due.
+    waiting: BTreeMap<(Instant, AskId), Arc<Ask>>,
+    due: HashMap<AskId, Instant>,
+    /// Those that are open and were told of.
+    told: HashSet<AskId>,
+    quiet_until: Option<Instant>,
+}
+
+impl Plan {
+    /// `delay` is for asks that are in the terminal as well.
+    pub(super) fn new(delay: Duration) -> Self {
+        Self { delay, waiting: BTreeMap::new(), due: HashMap::new(), told: HashSet::new(), quiet_until: None }
+    }
+
+    /// One that was just opened.
+    pub(super) fn opened(&mut self, ask: Arc<Ask>, now: Instant) {
+        // Caught up with late, it may be over; what the doctor asks itself is nobody's.
+        if !ask.is_open() || ask.key.is_probe() {
+            return;
+        }
+        let due = now + self.delay_of(&ask);
+        self.due.insert(ask.id, due);
+        self.waiting.insert((due, ask.id), ask);
+    }
+
+    /// One that an earlier daemon left open. That daemon has told of it, unless the time for that is still to come.
+    pub(super) fn restore(&mut self, ask: Arc<Ask>, now: Instant, clock: Timestamp) {
+        let waited = clock.duration_since(ask.opened_at).max(SignedDuration::ZERO).unsigned_abs();
+        match self.delay_of(&ask).checked_sub(waited) {
+            Some(left) if !left.is_zero() => {
+                self.due.insert(ask.id, now + left);
+                self.waiting.insert((now + left, ask.id), ask);
+            }
+            _ => drop(self.told.insert(ask.id)),
+        }
+    }
+
+    fn delay_of(&self, ask: &Ask) -> Duration {
+        if ask.racing { self.delay } else { Duration::ZERO }
+    }
+
+    /// One that is over. Whether anybody was told of it.
+    pub(super) fn settled(&mut self, id: AskId) -> bool {
+        if let Some(due) = self.due.remove(&id) {
+            self.waiting.remove(&(due, id));
+        }
+        self.told.remove(&id)
+    }
+
+    /// When there is something to tell.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let ((due, _), _) = self.waiting.first_key_value()?;
+        Some(self.quiet_until.map_or(*due, |quiet| quiet.max(*due)))
+    }
+
+    /// What is to be told now, together.
+    pub(super) fn take(&mut self, now: Instant) -> Vec<Arc<Ask>> {
+        if self.next().is_none_or(|next| next > now) {
+            return Vec::new();
+        }
+        let later = self.waiting.split_off(&(now, AskId(i64::MAX)));
+        let due: Vec<_> = std::mem::replace(&mut self.waiting, later).into_values().collect();
+        for ask in &due {
+            self.due.remove(&ask.id);
+            self.told.insert(ask.id);
+        }
+        self.quiet_until = Some(now + PAUSE);
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::ask;
+    use super::*;
+
+    const DELAY: Duration = Duration::from_secs(15);
+
+    fn held(id: i64) -> Arc<Ask> {
+        Arc::new(ask(id, &format!("s__t{id}"), "shop", 1))
+    }
+
+    fn racing(id: i64) -> Arc<Ask> {
+        Arc::new(Ask { racing: true, ..ask(id, &format!("s__t{id}"), "shop", 1) })
+    }
+
+    fn ids(asks: &[Arc<Ask>]) -> Vec<i64> {
+        asks.iter().map(|ask| ask.id.0).collect()
+    }
+
+    #[test]
+    fn what_holds_is_told_at_once_and_what_races_after_the_delay() {
+        let (mut plan, now) = (Plan::new(DELAY), Instant::now());
+        assert_eq!(plan.next(), None);
+        plan.opened(racing(1), now);
+        plan.opened(held(2), now);
+        assert_eq!(plan.next(), Some(now));
+        assert_eq!(ids(&plan.take(now)), [2]);
+        assert_eq!(plan.next(), Some(now + DELAY));
+        assert!(plan.take(now + DELAY - Duration::from_millis(1)).is_empty());
+        assert_eq!(ids(&plan.take(now + DELAY)), [1]);
+        assert!(plan.settled(AskId(1)) && plan.settled(AskId(2)) && !plan.settled(AskId(2)));
+    }
+
+    #[test]
+    fn what_is_over_before_it_is_due_is_not_told() {
+        let (mut plan, now) = (Plan::new(DELAY), Instant::now());
+        plan.opened(racing(1), now);
+        assert!(!plan.settled(AskId(1)));
+        assert_eq!(plan.next(), None);
+        let doctor = Arc::new(ask(2, "doctor-1__t", "shop", 1));
+        plan.opened(doctor, now);
+        assert_eq!(plan.next(), None);
+    }
+
+    #[test]
+    fn a_burst_is_told_together() {
+        let (mut plan, now) = (Plan::new(DELAY), Instant::now());
+        plan.opened(held(1), now);
+        assert_eq!(ids(&plan.take(now)), [1]);
+        for id in 2..=64 {
+            plan.opened(held(id), now + Duration::from_millis(id.unsigned_abs()));
+            assert!(plan.take(now + Duration::from_millis(id.unsigned_abs())).is_empty());
+        }
+        assert_eq!(plan.next(), Some(now + PAUSE));
+        assert_eq!(plan.take(now + PAUSE).len(), 63);
+        assert_eq!(plan.next(), None);
+    }
+
+    #[test]
+    fn after_a_restart_only_what_was_not_yet_due_is_told() {
+        let (mut plan, now, clock) = (Plan::new(DELAY), Instant::now(), Timestamp::from_second(1_000).unwrap());
+        let opened = |ask: Arc<Ask>, seconds_ago: i64| {
+            Arc::new(Ask { opened_at: Timestamp::from_second(1_000 - seconds_ago).unwrap(), ..(*ask).clone() })
+        };
+        plan.restore(opened(racing(1), 5), now, clock);
+        plan.restore(opened(racing(2), 15), now, clock);
+        plan.restore(opened(held(3), 0), now, clock);
+        plan.restore(opened(racing(4), -60), now, clock);
+        assert_eq!(plan.next(), Some(now + Duration::from_secs(10)));
+        assert_eq!(ids(&plan.take(now + DELAY)), [1, 4]);
+        assert!(plan.settled(AskId(2)) && plan.settled(AskId(3)));
+    }
+}

@@ -1,0 +1,78 @@
+//! A little JSON to a server: no redirects, no proxy, and nothing is read of the reply but its status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::Failure;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Posts, and returns when the server has taken it. The connection and everything else it needed are gone then: a
+/// notification is rare, and the machine's certificates are not small.
+pub(super) fn post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<(), Failure> {
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .http_status_as_error(false)
+        // It would be a way to send a token elsewhere.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .max_idle_connections(0)
+        .user_agent(concat!("answerback/", env!("CARGO_PKG_VERSION")))
+        .tls_config(tls)
+        .build();
+    let mut request = ureq::Agent::new_with_config(config).post(url).content_type("application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    match request.send(body) {
+        Ok(response) => judge(response.status().as_u16()),
+        Err(error) => Err(Failure {
+            reason: reason(&error),
+            hint: "Check the address, and whether this machine reaches it.",
+            again: true,
+        }),
+    }
+}
+
+fn judge(status: u16) -> Result<(), Failure> {
+    let (hint, again) = match status {
+        200..=299 => return Ok(()),
+        300..=399 => ("The address leads elsewhere: configure the one it leads to.", false),
+        401 | 403 => ("Check the token: the server does not let us in.", false),
+        404 | 405 | 410 => ("Check the address: the server does not know it.", false),
+        429 => ("The server wants fewer notifications.", true),
+        500..=599 => ("The server has a problem of its own.", true),
+        _ => ("The server does not understand: check that the address is what it should be.", false),
+    };
+    Err(Failure { reason: format!("the server says {status}"), hint, again })
+}
+
+/// Never the address itself, which may be a secret.
+fn reason(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the address cannot be used".to_owned(),
+        ureq::Error::Timeout(_) => format!("no reply within {} s", PATIENCE.as_secs()),
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_status_means() {
+        for (status, again) in [(301, false), (401, false), (404, false), (413, false), (429, true), (503, true)] {
+            assert_eq!(judge(status).unwrap_err().again, again, "{status}");
+        }
+        assert!(judge(200).is_ok() && judge(204).is_ok());
+    }
+}

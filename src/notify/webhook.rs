@@ -1,0 +1,70 @@
+//! A webhook: each ask by itself, for a program to do with what it likes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::ask::Ask;
+use crate::config::{self, WebUrl};
+use crate::mac::MacKey;
+
+use super::post::post;
+use super::wording::{Wording, asker};
+use super::{Failure, Notice};
+
+/// Where a program listens.
+#[derive(Debug)]
+pub struct Webhook {
+    url: WebUrl,
+    key: Option<MacKey>,
+    wording: Arc<Wording>,
+}
+
+impl Webhook {
+    pub(super) fn new(config: &config::Webhook, wording: &Arc<Wording>) -> Self {
+        let key = config.secret.as_ref().map(|secret| MacKey::new(secret.reveal().as_bytes()));
+        Self { url: config.url.clone(), key, wording: Arc::clone(wording) }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        self.url.host()
+    }
+
+    pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
+        let event = match notice {
+            Notice::Opened(ask) => self.event("ask.opened", ask),
+            Notice::Settled(ask) => self.event("ask.settled", ask),
+            Notice::Test => json!({"type": "test"}),
+            Notice::Asked(_) => return Ok(()),
+        };
+        let body = event.to_string();
+        let timestamp = Timestamp::now().as_second().to_string();
+        let mut headers = vec![("x-answerback-timestamp", timestamp.as_str())];
+        let signature = self.key.as_ref().map(|key| sign(key, &timestamp, &body));
+        headers.extend(signature.as_deref().map(|signature| ("x-answerback-signature", signature)));
+        post(self.url.as_str(), &headers, body.as_bytes())
+    }
+
+    fn event(&self, kind: &str, ask: &Ask) -> Value {
+        let mut event = json!({
+            "type": kind, "key": ask.key.as_str(), "id": ask.id, "session": ask.key.session(), "project": asker(ask),
+            "opened_at": format!("{:.3}", ask.opened_at), "racing": ask.racing,
+        });
+        if let Some(url) = self.wording.link(ask) {
+            event["url"] = json!(url);
+        }
+        if self.wording.tells_details() {
+            event["questions"] = json!(ask.questions);
+        }
+        if let Some(settlement) = &ask.settlement {
+            event["outcome"] = json!({"kind": settlement.outcome.kind()});
+        }
+        event
+    }
+}
+
+/// The time is signed with it, so that what was caught once is not sent again for ever.
+fn sign(key: &MacKey, timestamp: &str, body: &str) -> String {
+    format!("v1={}", key.sign_hex(&[timestamp.as_bytes(), b".", body.as_bytes()]))
+}

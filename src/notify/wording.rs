@@ -1,0 +1,196 @@
+//! What people read: as little as possible unless more is configured, and never anything that does something to a screen.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::ask::{Ask, Origin, Question};
+use crate::config::{Config, PublicUrl};
+use crate::terminal::{boundaries, one_line};
+
+// In bytes. Together with the buttons, ntfy has to bring it through 4 KB on its way to a telephone.
+const MAX_NAME: usize = 60;
+const MAX_HEADER: usize = 40;
+const MAX_QUESTION: usize = 400;
+const MAX_LINE: usize = 100;
+const MAX_LINES: usize = 6;
+
+/// How much is told.
+#[derive(Debug)]
+pub(super) struct Wording {
+    details: bool,
+    public_url: Option<PublicUrl>,
+}
+
+/// What a person gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) body: String,
+    /// Where to answer.
+    pub(super) url: Option<String>,
+}
+
+impl Wording {
+    pub(super) fn new(config: &Config) -> Self {
+        Self { details: config.notify.details, public_url: config.public_url.clone() }
+    }
+
+    /// Whether a question's text may leave this daemon.
+    pub(super) fn tells_details(&self) -> bool {
+        self.details
+    }
+
+    pub(super) fn public_url(&self) -> Option<&PublicUrl> {
+        self.public_url.as_ref()
+    }
+
+    /// Where to answer one ask.
+    pub(super) fn link(&self, ask: &Ask) -> Option<String> {
+        self.public_url.as_ref().map(|url| format!("{}/#ask={}", url.as_str(), ask.key))
+    }
+
+    /// For some asks together.
+    pub(super) fn page(&self, asks: &[Arc<Ask>]) -> Page {
+        let url = match asks {
+            [ask] => self.link(ask),
+            _ => self.public_url.as_ref().map(|url| format!("{}/", url.as_str())),
+        };
+        let mut names: Vec<String> = asks.iter().map(|ask| asker(ask)).collect();
+        names.sort();
+        names.dedup();
+        let questions: Vec<&Question> = asks.iter().flat_map(|ask| ask.questions.iter()).collect();
+        let title = match (names.as_slice(), questions.as_slice()) {
+            ([name], [only]) if self.details && !only.header.trim().is_empty() => {
+                format!("{name} has a question: {}", bounded(&only.header, MAX_HEADER))
+            }
+            ([name], [_]) => format!("{name} has a question"),
+            ([name], several) => format!("{name} has {} questions", several.len()),
+            (names, several) => format!("{} questions wait in {} projects", several.len(), names.len()),
+        };
+        let body = match (names.as_slice(), questions.as_slice()) {
+            (_, [only]) if self.details => {
+                let question = bounded(&only.question, MAX_QUESTION);
+                let options = lines(only.options.iter().map(|option| option.label.as_str()));
+                if options.is_empty() { question } else { format!("{question}\n{options}") }
+            }
+            (_, several) if self.details => lines(several.iter().map(|question| question.question.as_str())),
+            ([_], [_]) => "It waits for your answer.".to_owned(),
+            ([_], _) => "They wait for your answers.".to_owned(),
+            (names, _) => lines(names.iter().map(String::as_str)),
+        };
+        Page { title, body, url }
+    }
+
+    /// To see whether it works.
+    pub(super) fn test(&self) -> Page {
+        let url = self.public_url.as_ref().map(|url| format!("{}/", url.as_str()));
+        Page { title: "Answerback: a test".into(), body: "This is how a question is told of.".into(), url }
+    }
+}
+
+/// What people call the asker: the name of its directory.
+pub(super) fn asker(ask: &Ask) -> String {
+    let unnamed = match ask.origin {
+        Origin::ClaudeCode => "Claude Code",
+        Origin::Program => "A program",
+    };
+    let dir = ask.project.as_deref().and_then(|project| Path::new(project).file_name()?.to_str());
+    let name = bounded(dir.unwrap_or_default(), MAX_NAME);
+    if name.is_empty() { unnamed.to_owned() } else { name }
+}
+
+/// A list, not too long.
+fn lines<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = texts.len().saturating_sub(MAX_LINES);
+    let mut lines: Vec<_> = texts.take(MAX_LINES).map(|text| format!("• {}", bounded(text, MAX_LINE))).collect();
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
+}
+
+/// The text on one line and in so many bytes, with an ellipsis where it was cut.
+pub(super) fn bounded(text: &str, bytes: usize) -> String {
+    let line = one_line(text);
+    if line.len() <= bytes {
+        return line;
+    }
+    let room = bytes.saturating_sub('…'.len_utf8());
+    let end = boundaries(&line).take_while(|end| *end <= room).last().unwrap_or(0);
+    format!("{}…", line[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tests::ask;
+    use super::*;
+
+    fn wording(details: bool) -> Wording {
+        let public_url = Some(PublicUrl::try_from("https://a.example".to_owned()).unwrap());
+        Wording { details, public_url }
+    }
+
+    fn page(details: bool, asks: Vec<Ask>) -> (String, String) {
+        let asks: Vec<_> = asks.into_iter().map(Arc::new).collect();
+        let page = wording(details).page(&asks);
+        (page.title, page.body)
+    }
+
+    fn says(title: &str, body: &str) -> (String, String) {
+        (title.to_owned(), body.to_owned())
+    }
+
+    #[test]
+    fn little_is_told_unless_more_is_configured() {
+        let (one, three) = (ask(1, "s__t", "shop", 1), ask(2, "s__u", "shop", 3));
+        let site = ask(3, "p__t", "site", 1);
+        assert_eq!(page(false, vec![one.clone()]), says("shop has a question", "It waits for your answer."));
+        assert_eq!(
+            page(false, vec![one.clone(), three.clone()]),
+            says("shop has 4 questions", "They wait for your answers.")
+        );
+        assert_eq!(
+            page(false, vec![one.clone(), site.clone()]),
+            says("2 questions wait in 2 projects", "• shop\n• site")
+        );
+        assert_eq!(
+            page(true, vec![one.clone()]),
+            says("shop has a question: Database", "Which database, 0?\n• SQLite\n• PostgreSQL")
+        );
+        assert_eq!(
+            page(true, vec![three.clone()]),
+            says("shop has 3 questions", "• Which database, 0?\n• Which database, 1?\n• Which database, 2?")
+        );
+        let (_, body) = page(true, vec![three.clone(), three.clone(), three]);
+        assert!(body.ends_with("and 3 more"), "{body}");
+        let (title, _) = page(false, vec![ask(1, "s__t", "", 1)]);
+        assert_eq!(title, "Claude Code has a question");
+    }
+
+    #[test]
+    fn one_ask_is_linked_and_several_lead_to_the_page() {
+        let asks = [Arc::new(ask(1, "s__t", "shop", 1)), Arc::new(ask(2, "s__u", "shop", 1))];
+        let wording = wording(false);
+        assert_eq!(wording.page(&asks[..1]).url.unwrap(), "https://a.example/#ask=s__t");
+        assert_eq!(wording.page(&asks).url.unwrap(), "https://a.example/");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_asked_the_page_is_harmless_and_short(text in ".{1,900}", name in ".{1,200}") {
+            let mut ask = ask(1, "s__t", "shop", 1);
+            ask.project = Some(format!("/{name}"));
+            let mut questions: Vec<Question> = ask.questions.into();
+            questions[0].question = format!("Q{text}");
+            questions[0].header = text.clone();
+            questions[0].options[0].label = format!("L{text}");
+            ask.questions = crate::ask::Questions::new(questions).unwrap();
+            let (title, body) = page(true, vec![ask]);
+            let harmless = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
+            prop_assert!(harmless(&title) && !title.contains('\n') && title.len() <= 150, "{title}");
+            prop_assert!(harmless(&body) && body.len() <= 1200, "{body}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// The daemon's HTTP API. The only module that sends requests and knows the token.
+
+const TOKEN = "answerback.token";
+/** The daemon speaks every 25 s; a stream that is silent for so long is dead, however open it looks. */
+const SILENCE = 60_000;
+
+/** A refusal, in the daemon's own words. */
+export class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {{ type?: string, title?: string, hint?: string, errors?: { question: string, problem: string }[], ask?: Ask }} body
+   */
+  constructor(status, body) {
+    super(body.title ?? `The daemon replied with status ${status}.`);
+    this.status = status;
+    this.hint = body.hint ?? "";
+    this.errors = body.errors ?? [];
+    this.ask = body.ask;
+  }
+}
+
+/** No daemon, or no way to it. */
+export class Unreachable extends Error {}
+
+/** @type {() => void} */
+let signedOut = () => {};
+
+/**
+ * Called when the daemon does not know the token any more.
+ * @param {() => void} listener
+ */
+export function onSignedOut(listener) {
+  signedOut = listener;
+}
+
+export function isSignedIn() {
+  return localStorage.getItem(TOKEN) !== null;
+}
+
+/** @param {string} token */
+export function signIn(token) {
+  localStorage.setItem(TOKEN, token);
+}
+
+export function forgetToken() {
+  localStorage.removeItem(TOKEN);
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit & { headers?: Record<string, string> }} [options]
+ */
+async function request(path, options = {}) {
+  const token = localStorage.getItem(TOKEN);
+  /** @type {Record<string, string>} */
+  const authorization = token ? { authorization: `Bearer ${token}` } : {};
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers: { ...options.headers, ...authorization }, credentials: "omit" });
+  } catch (error) {
+    throw new Unreachable("The daemon cannot be reached.", { cause: error });
+  }
+  if (response.ok) return response;
+  const problem = new Problem(response.status, await response.json().catch(() => ({})));
+  // Only for the token it was sent with: another tab may have signed in since.
+  if (response.status === 401 && token && token === localStorage.getItem(TOKEN)) {
+    forgetToken();
+    signedOut();
+  }
+  throw problem;
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>}
+ */
+async function get(path, signal) {
+  return (await request(path, { signal })).json();
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {unknown} body
+ * @param {{ keepalive?: boolean, signal?: AbortSignal }} [options]
+ * @returns {Promise<{ status: number, body: T }>}
+ */
+async function post(path, body, options = {}) {
+  const headers = { "content-type": "application/json" };
+  const response = await request(path, { method: "POST", headers, body: JSON.stringify(body), ...options });
+  const text = await response.text();
+  return { status: response.status, body: text ? JSON.parse(text) : null };
+}
+
+/** @param {string} key */
+const askPath = (key) => `/v1/asks/${encodeURIComponent(key)}`;
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<AskList>}
+ */
+export const openAsks = (signal) => get("/v1/asks", signal);
+
+/**
+ * @param {string} key
+ * @returns {Promise<Ask>}
+ */
+export const ask = (key) => get(askPath(key));
+
+/**
+ * @param {string} key
+ * @returns {Promise<AskContext>}
+ */
+export const context = (key) => get(`${askPath(key)}/context`);
+
+/**
+ * @param {Record<string, string>} filter
+ * @param {AbortSignal} signal
+ * @returns {Promise<AskList>}
+ */
+export const settledAsks = (filter, signal) => get(`/v1/asks?${new URLSearchParams({ state: "settled", ...filter })}`, signal);
+
+/** @returns {Promise<{ projects: string[] }>} */
+export const projects = () => get("/v1/projects");
+
+/** @returns {Promise<{ version: string }>} */
+export const version = () => get("/v1/version");
+
+/**
+ * Settles an ask: `answer`, `dismiss` or `release`. It goes out also when the page is being left.
+ * @param {string} key
+ * @param {string} how
+ * @param {unknown} body
+ * @returns {Promise<Ask>}
+ */
+export async function settle(key, how, body) {
+  const text = JSON.stringify(body);
+  // Browsers send at most 64 KiB from a page that is gone.
+  const keepalive = text.length < 20_000;
+  return (await post(`${askPath(key)}/${how}`, body, { keepalive })).body;
+}
+
+/**
+ * @param {Question[]} questions
+ * @returns {Promise<unknown>}
+ */
+export const openAsk = (questions) => post("/v1/asks", { questions });
+
+/**
+ * @param {string} key
+ * @param {number} question
+ * @param {number} option
+ * @returns {Promise<string>} where the preview can be looked at, once
+ */
+export async function previewPath(key, question, option) {
+  return (await post(`${askPath(key)}/preview`, { question, option })).body.path;
+}
+
+/** @param {string} code */
+export async function redeem(code) {
+  signIn((await post("/v1/session", { code })).body.token);
+}
+
+/**
+ * @param {string} code
+ * @param {string} name
+ * @returns {Promise<{ claim: string, check: string }>}
+ */
+export async function claimPairing(code, name) {
+  return (await post("/v1/pairing/claim", { code, name })).body;
+}
+
+/**
+ * Waits until the pairing is confirmed where it was begun.
+ * @param {string} claim
+ */
+export async function awaitPairing(claim) {
+  for (;;) {
+    const { status, body } = await post("/v1/pairing/token?wait=25", { claim });
+    if (status === 200) return signIn(body.token);
+  }
+}
+
+/** Tells the daemon to forget this browser. */
+export async function signOut() {
+  await post("/v1/sign-out", {}).catch(() => {});
+  forgetToken();
+  signedOut();
+}
+
+/**
+ * Every change after a cursor, as it happens, until the stream ends or breaks.
+ * @param {string} cursor
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<AskEvent>}
+ */
+export async function* events(cursor, signal) {
+  const silence = new AbortController();
+  let watchdog = setTimeout(() => silence.abort(), SILENCE);
+  try {
+    const either = AbortSignal.any([signal, silence.signal]);
+    const response = await request("/v1/events", { headers: { "last-event-id": cursor }, signal: either });
+    if (!response.body) return;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => silence.abort(), SILENCE);
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart());
+        if (data.length > 0) yield JSON.parse(data.join("\n"));
+      }
+    }
+  } finally {
+    clearTimeout(watchdog);
+  }
+}

@@ -1,0 +1,54 @@
+// Getting a person's attention when they look elsewhere: title, icon, and where they allow it a notification and a sound.
+
+import { byId } from "./dom.js";
+import { preferences } from "./settings.js";
+import { projectName } from "./words.js";
+
+/** @param {number} open */
+export function count(open) {
+  document.title = open > 0 ? `(${open}) Answerback` : "Answerback";
+  const badge = byId("count");
+  badge.textContent = String(open);
+  badge.hidden = open === 0;
+  byId("favicon").setAttribute("href", open > 0 ? favicon(open > 9 ? "9+" : String(open)) : "/page/icon.svg");
+}
+
+/** @param {string} text */
+function favicon(text) {
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="15" fill="#0f6e63"/>` +
+    `<text x="32" y="47" font-family="system-ui,sans-serif" font-size="42" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}
+
+/** @param {Ask} ask */
+export function call(ask) {
+  const { notify, sound } = preferences();
+  if (sound) chime();
+  if (!notify || document.hasFocus() || !("Notification" in globalThis) || Notification.permission !== "granted") return;
+  // It may be seen by anybody who passes by: the question itself stays on the page.
+  const shown = new Notification(`${projectName(ask.project)} has a question`, { body: ask.questions[0].header, tag: ask.key, icon: "/page/icon-192.png" });
+  shown.onclick = () => {
+    window.focus();
+    location.hash = `#ask=${encodeURIComponent(ask.key)}`;
+    shown.close();
+  };
+}
+
+/** Two soft tones. */
+export function chime() {
+  const audio = new AudioContext();
+  [660, 880].forEach((frequency, index) => {
+    const start = audio.currentTime + index * 0.14;
+    const tone = audio.createOscillator();
+    const volume = audio.createGain();
+    tone.frequency.value = frequency;
+    volume.gain.setValueAtTime(0, start);
+    volume.gain.linearRampToValueAtTime(0.08, start + 0.02);
+    volume.gain.exponentialRampToValueAtTime(0.0001, start + 0.35);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(start);
+    tone.stop(start + 0.4);
+  });
+  setTimeout(() => audio.close(), 1000);
+}

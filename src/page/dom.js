@@ -1,0 +1,134 @@
+// Elements, built without any markup in strings: text is only ever set as text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @typedef {Node | string | null | undefined | false} Child
+ * @typedef {{ class?: string, on?: Record<string, (event: any) => void>, [name: string]: any }} Props
+ */
+
+/**
+ * An element with attributes, listeners and children. `true` sets an attribute without a value, `false` and `null` leave it out.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} name
+ * @param {Props} [props]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(name, props = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (key === "on") {
+      for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    } else if (value === true) {
+      element.setAttribute(key, "");
+    } else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(key, String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+/**
+ * @param {Element} parent
+ * @param {Child[]} children
+ */
+function append(parent, children) {
+  parent.append(.../** @type {(Node | string)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false)));
+}
+
+/**
+ * Puts new children in the place of the old ones.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function fill(parent, ...children) {
+  parent.replaceChildren();
+  append(parent, children);
+}
+
+/** @type {Record<string, string>} */
+const ICONS = {
+  check: "M5 12.5l4.500 4.500L19 7.500",
+  close: "M6 6l12 12M18 6L6 18",
+  copy: "M9 9V5h10v10h-4M5 9h10v10H5z",
+  folder: "M3.500 7a1.500 1.500 0 0 1 1.500-1.500h4l2 2.500h8a1.500 1.500 0 0 1 1.500 1.500V17a1.500 1.500 0 0 1-1.500 1.500H5A1.500 1.500 0 0 1 3.500 17z",
+  keyboard: "M3.500 7h17v10h-17zM7 10.500h.01M10.300 10.500h.01M13.700 10.500h.01M17 10.500h.01M8 14h8",
+  settings: "M4 8h9M17 8h3M4 16h3M11 16h9M15 5.800v4.400M9 13.800v4.400",
+  terminal: "M5 7l5 5-5 5M12.500 17H19",
+  warning: "M12 4.500l8.500 15h-17zM12 10v4.500M12 17h.01",
+  branch: "M7 5v14M7 15c0-4 10-2 10-7M17 8a2 2 0 1 0 0-.01M7 5h.01M7 19h.01",
+};
+
+/**
+ * A small drawing beside a word; it says nothing to a screen reader.
+ * @param {string} name
+ */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/**
+ * An element of index.html.
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`there is no element ${id}`);
+  return found;
+}
+
+/**
+ * Says something to those who listen to the page.
+ * @param {string} text
+ */
+export function announce(text) {
+  byId("announcer").textContent = text;
+}
+
+/**
+ * A dialog that is gone when it is closed.
+ * @param {string} title
+ * @param {...Child} children
+ */
+export function dialog(title, ...children) {
+  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close" }, icon("close"));
+  const element = h("dialog", { class: "dialog", "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...children);
+  close.addEventListener("click", () => element.close());
+  element.addEventListener("click", (event) => event.target === element && element.close());
+  element.addEventListener("close", () => element.remove());
+  document.body.append(element);
+  element.showModal();
+  return element;
+}
+
+/**
+ * A command to copy.
+ * @param {string} text
+ */
+export function command(text) {
+  const copy = h("button", { type: "button", class: "icon-button", "aria-label": `Copy: ${text}`, title: "Copy" }, icon("copy"));
+  copy.addEventListener("click", () => copied(copy, text));
+  return h("span", { class: "command" }, h("code", {}, text), copy);
+}
+
+/**
+ * @param {HTMLElement} button
+ * @param {string} text
+ */
+export async function copied(button, text) {
+  // Without a secure origin there is no clipboard; the text is there to be marked.
+  const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+  announce(done ? "Copied" : "This browser does not let the page copy");
+  button.classList.toggle("done", Boolean(done));
+  setTimeout(() => button.classList.remove("done"), 1500);
+}

@@ -1,0 +1,118 @@
+// What was asked, and how it ended.
+
+import { projects, settledAsks } from "./api.js";
+import { copied, fill, h, icon } from "./dom.js";
+import { moment, OUTCOMES, place, projectName } from "./words.js";
+
+const PAGE = "50";
+/** Not every letter is a search. */
+const PAUSE = 200;
+/** What the doctor asks itself is nobody's history. */
+const DOCTOR = "doctor-";
+
+export class History {
+  #search = h("input", { type: "search", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
+  #project = h("select", { "aria-label": "Project" });
+  #outcome = h("select", { "aria-label": "Outcome" }, h("option", { value: "" }, "All outcomes"), ...Object.entries(OUTCOMES).map(([value, name]) => h("option", { value }, name)));
+  #list = h("div", { class: "past" });
+  #more = h("button", { type: "button", class: "quiet", hidden: true }, "Show older ones");
+  #state = h("p", { class: "notice", role: "status" });
+  #running = new AbortController();
+  #timer = 0;
+
+  constructor() {
+    this.element = h("div", { class: "history" }, h("h1", { class: "unseen" }, "History"), h("div", { class: "filters", role: "search" }, this.#search, this.#project, this.#outcome), this.#state, this.#list, this.#more);
+    this.#search.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.load(), PAUSE);
+    });
+    this.#project.addEventListener("change", () => this.load());
+    this.#outcome.addEventListener("change", () => this.load());
+  }
+
+  /** @param {boolean} search */
+  show(search) {
+    void this.#loadProjects();
+    void this.load();
+    if (search) {
+      this.#search.focus();
+      this.#search.select();
+    }
+  }
+
+  /** From the newest on, or from where the last page ended. @param {number | null} [before] */
+  async load(before = null) {
+    this.#running.abort();
+    this.#running = new AbortController();
+    const { signal } = this.#running;
+    /** @type {Record<string, string>} */
+    const filter = { limit: PAGE };
+    if (this.#search.value.trim()) filter.text = this.#search.value.trim();
+    if (this.#project.value) filter.project = this.#project.value;
+    if (this.#outcome.value) filter.outcome = this.#outcome.value;
+    if (before !== null) filter.before = String(before);
+    try {
+      const { asks, next } = await settledAsks(filter, signal);
+      if (signal.aborted) return;
+      const entries = asks.filter(({ session }) => !session.startsWith(DOCTOR)).map(entry);
+      if (before === null) fill(this.#list, ...entries);
+      else this.#list.append(...entries);
+      this.#more.hidden = next === null;
+      this.#more.onclick = () => void this.load(next);
+      const nothing = Object.keys(filter).length > 1 ? "Nothing was found." : "Nothing has been asked yet.";
+      this.#state.textContent = this.#list.childElementCount === 0 ? nothing : "";
+    } catch (error) {
+      if (!signal.aborted) this.#state.textContent = /** @type {Error} */ (error).message;
+    }
+  }
+
+  async #loadProjects() {
+    const chosen = this.#project.value;
+    const { projects: all } = await projects().catch(() => ({ projects: chosen ? [chosen] : [] }));
+    fill(this.#project, h("option", { value: "" }, "All projects"), ...all.map((path) => h("option", { value: path, title: path }, projectName(path))));
+    this.#project.value = chosen;
+  }
+}
+
+/** @param {Ask} ask */
+function entry(ask) {
+  const outcome = /** @type {Outcome} */ (ask.outcome);
+  const { settled_at, opened_at, receipt } = ask;
+  const json = h("button", { type: "button", class: "icon-button copy", title: "Copy as JSON", "aria-label": "Copy as JSON" }, icon("copy"));
+  json.addEventListener("click", () => copied(json, JSON.stringify(ask, null, 2)));
+  const where = outcome.kind === "answered_in_terminal" ? "" : place(outcome.by);
+  return h(
+    "article",
+    { class: "entry" },
+    h(
+      "header",
+      {},
+      h("span", { class: "project", title: ask.project ?? "" }, icon("folder"), h("bdi", {}, projectName(ask.project))),
+      h("span", { class: `outcome ${outcome.kind}` }, OUTCOMES[outcome.kind]),
+      where && h("span", { class: "faint", title: outcome.by?.agent ?? "" }, where),
+      receiptMark(receipt),
+      h("time", { datetime: settled_at ?? opened_at, title: new Date(settled_at ?? opened_at).toString() }, moment(settled_at ?? opened_at)),
+      json,
+    ),
+    h("dl", {}, ...ask.questions.flatMap((question) => said(question, outcome))),
+    outcome.reason && h("p", { class: "reason", dir: "auto" }, outcome.reason),
+    receipt && !receipt.as_sent && h("p", { class: "received" }, "Claude received: ", h("bdi", {}, Object.values(receipt.answers).join(" · "))),
+  );
+}
+
+/** @param {Receipt | null} receipt */
+function receiptMark(receipt) {
+  if (!receipt) return null;
+  if (receipt.as_sent) return h("span", { class: "receipt" }, icon("check"), "received by Claude");
+  return h("span", { class: "receipt changed" }, icon("warning"), "changed on the way");
+}
+
+/**
+ * @param {Question} question
+ * @param {Outcome} outcome
+ */
+function said({ question }, outcome) {
+  const answer = outcome.answers?.[question];
+  const note = outcome.notes?.[question];
+  return [h("dt", { dir: "auto" }, question), h("dd", { dir: "auto" }, answer && h("strong", {}, answer), note && h("span", { class: "past-note" }, note))];
+}

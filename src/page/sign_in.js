@@ -1,0 +1,74 @@
+// Getting in: with the code of `answerback open`, or by pairing a device. Without either the page says how.
+
+import { awaitPairing, claimPairing, isSignedIn, redeem, version } from "./api.js";
+import { command, fill, h } from "./dom.js";
+
+export const hasCode = () => /^#(launch|pair)=/.test(location.hash);
+
+/**
+ * Uses a code in the address, if there is one, and takes it out of there. What went wrong, if anything did.
+ * @param {HTMLElement} main
+ * @returns {Promise<string>}
+ */
+export async function useCode(main) {
+  const found = new URLSearchParams(location.hash.slice(1));
+  const launch = found.get("launch");
+  const pair = found.get("pair");
+  if (!launch && !pair) return "";
+  history.replaceState(null, "", "/");
+  try {
+    if (pair) await pairWith(pair, main);
+    // Who is signed in needs no other token.
+    else if (launch && !(isSignedIn() && (await version().then(() => true, () => false)))) await redeem(launch);
+    return "";
+  } catch (error) {
+    return /** @type {Error} */ (error).message;
+  }
+}
+
+/**
+ * @param {string} code
+ * @param {HTMLElement} main
+ */
+async function pairWith(code, main) {
+  const { claim, check } = await claimPairing(code, deviceName());
+  fill(
+    main,
+    h(
+      "section",
+      { class: "empty" },
+      h("h1", {}, "Type this number in the terminal"),
+      h("p", { class: "check", "aria-label": check.split("").join(" ") }, h("span", {}, check.slice(0, 3)), h("span", {}, check.slice(3))),
+      h("p", {}, "It shows that the device in your hand is the one that is let in. This page goes on by itself."),
+    ),
+  );
+  await awaitPairing(claim);
+}
+
+/** As a person would call it. */
+function deviceName() {
+  const agent = navigator.userAgent;
+  const device = ["iPhone", "iPad", "Android", "Macintosh", "Windows", "Linux"].find((name) => agent.includes(name)) ?? "Device";
+  const browser = ["Firefox", "Edg", "Chrome", "Safari"].find((name) => agent.includes(name)) ?? "browser";
+  return `${device === "Macintosh" ? "Mac" : device}, ${browser === "Edg" ? "Edge" : browser}`;
+}
+
+/**
+ * @param {HTMLElement} main
+ * @param {string} [problem]
+ */
+export function notSignedIn(main, problem) {
+  const isLocal = ["127.0.0.1", "localhost"].includes(location.hostname);
+  fill(
+    main,
+    h(
+      "section",
+      { class: "empty" },
+      h("h1", {}, "This browser is not signed in"),
+      problem && h("p", { class: "error" }, problem),
+      h("p", {}, isLocal ? "Run this in a terminal. It opens the page again, signed in:" : "Run this on the computer where your agents work, and scan what it shows:"),
+      h("p", {}, command(isLocal ? "answerback open" : "answerback pair")),
+      h("p", { class: "faint" }, "Codes work once, and not for long. The page keeps a token of its own, which you can revoke."),
+    ),
+  );
+}

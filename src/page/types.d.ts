@@ -1,0 +1,83 @@
+// What the API says, as docs/api.md has it. For the type checker alone; nothing of this is served.
+
+interface QuestionOption {
+  label: string;
+  description: string;
+  preview?: string;
+}
+
+interface Question {
+  question: string;
+  header: string;
+  options: QuestionOption[];
+  multiSelect: boolean;
+}
+
+interface Source {
+  channel: string;
+  agent?: string;
+  device?: string;
+}
+
+type OutcomeKind = "answered" | "answered_in_terminal" | "dismissed" | "released" | "expired" | "withdrawn";
+
+interface Outcome {
+  kind: OutcomeKind;
+  answers?: Record<string, string>;
+  notes?: Record<string, string>;
+  reason?: string;
+  by: Source | null;
+}
+
+interface Receipt {
+  answers: Record<string, string>;
+  as_sent: boolean;
+  at: string;
+}
+
+interface Ask {
+  key: string;
+  id: number;
+  session: string;
+  tool_use_id: string;
+  origin: "claude-code" | "program";
+  project: string | null;
+  questions: Question[];
+  state: "open" | "settled";
+  racing: boolean;
+  deferred: boolean;
+  opened_at: string;
+  expires_at: string | null;
+  settled_at: string | null;
+  outcome: Outcome | null;
+  receipt: Receipt | null;
+}
+
+interface AskList {
+  asks: Ask[];
+  cursor: string;
+  next: number | null;
+}
+
+interface AskEvent {
+  type: string;
+  cursor: string;
+  ask: Ask;
+}
+
+interface AskContext {
+  said: string | null;
+  branch: string | null;
+}
+
+/** What a person has put into the fields of one question. */
+interface QuestionDraft {
+  chosen: string[];
+  other: string;
+  note: string;
+}
+
+interface Answer {
+  answers: Record<string, string | string[]>;
+  notes: Record<string, string>;
+}

@@ -1,0 +1,99 @@
+// How times, places and outcomes are told.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * A length of time in its largest unit.
+ * @param {number} millis
+ */
+export function span(millis) {
+  if (millis < MINUTE) return `${Math.max(0, Math.floor(millis / 1000))} s`;
+  if (millis < HOUR) return `${Math.floor(millis / MINUTE)} min`;
+  if (millis < DAY) return `${Math.floor(millis / HOUR)} h`;
+  const days = Math.floor(millis / DAY);
+  return days === 1 ? "1 day" : `${days} days`;
+}
+
+/** @param {Ask} ask */
+export function age(ask) {
+  const waited = Date.now() - Date.parse(ask.opened_at);
+  return waited < 10_000 ? "just now" : `waiting ${span(waited)}`;
+}
+
+/** @param {Ask} ask */
+export function deadline(ask) {
+  if (!ask.expires_at) return "";
+  const left = Date.parse(ask.expires_at) - Date.now();
+  return left > 0 ? `closes in ${span(left)}` : "closing";
+}
+
+/**
+ * A time, as near as it needs to be told.
+ * @param {string} time
+ */
+export function moment(time) {
+  const at = new Date(time);
+  const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? clock : `${at.toLocaleDateString([], { day: "numeric", month: "short" })}, ${clock}`;
+}
+
+/**
+ * The last part of a directory.
+ * @param {string | null} project
+ */
+export function projectName(project) {
+  return project?.split("/").filter(Boolean).pop() ?? "no project";
+}
+
+/** @param {Ask} ask */
+export function mode(ask) {
+  if (ask.deferred) return { word: "run has ended", title: "The run has ended. Its answer is kept, and `answerback resume` goes on with it." };
+  if (ask.racing) return { word: "terminal too", title: "The dialog is open in the terminal as well: the first answer wins." };
+  if (ask.origin === "program") return { word: "a program asks", title: "A program asks, not an agent." };
+  return { word: "waits here", title: "The agent waits for an answer from here." };
+}
+
+/** @type {Record<string, string>} */
+const PLACES = {
+  page: "on the page",
+  token: "by a program",
+  socket: "with a command",
+  terminal: "in the terminal",
+  notification: "from a notification",
+};
+
+/** @param {Source | null} by */
+export function place(by) {
+  if (!by) return "";
+  const where = PLACES[by.channel] ?? `through ${by.channel}`;
+  return by.device ? `${where} (${by.device})` : where;
+}
+
+/** @type {Record<OutcomeKind, string>} */
+export const OUTCOMES = {
+  answered: "Answered",
+  answered_in_terminal: "Answered in the terminal",
+  dismissed: "Dismissed",
+  released: "Handed to the terminal",
+  expired: "Expired",
+  withdrawn: "Withdrawn",
+};
+
+/**
+ * How an ask ended, in a sentence without its answers.
+ * @param {Outcome} outcome
+ */
+export function ending({ kind, by }) {
+  if (kind === "withdrawn") return "Taken back: the agent does not wait any more";
+  if (kind === "expired") return "Expired: nobody answered in time";
+  if (kind === "answered_in_terminal") return OUTCOMES[kind];
+  return [OUTCOMES[kind], place(by)].filter(Boolean).join(" ");
+}
+
+/** @param {Ask} ask */
+export function title(ask) {
+  return ask.questions.map((question) => question.header || question.question).join(" · ");
+}

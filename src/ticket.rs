@@ -1,0 +1,80 @@
+//! Tickets: each answers one ask, once, and does nothing else. A button in a notification carries one, because what a
+//! notification passes through must not get more than that.
+//!
+//! A ticket is `t1.ID.KEY.MAC`. Nothing is kept of it: the secret behind the MAC comes from `tokens.json`, so a ticket
+//! outlives the daemon, and new tokens end them all.
+
+use crate::ask::{Ask, AskId, AskKey};
+use crate::instance::Tokens;
+use crate::mac::MacKey;
+
+const VERSION: &str = "t1";
+/// So that no other use of the token gives the same secret.
+const PURPOSE: &[u8] = b"answerback: tickets that answer one ask";
+
+/// Makes tickets, and knows them again.
+#[derive(Debug, Clone)]
+pub struct Tickets(MacKey);
+
+/// The right to answer one life of one ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// This life.
+    pub id: AskId,
+    /// Of this ask.
+    pub key: AskKey,
+}
+
+impl Tickets {
+    /// Those of an instance.
+    pub fn new(tokens: &Tokens) -> Self {
+        Self(MacKey::new(&MacKey::new(tokens.api.reveal().as_bytes()).sign(&[PURPOSE])))
+    }
+
+    /// One for this ask.
+    pub fn issue(&self, ask: &Ask) -> String {
+        let content = format!("{VERSION}.{}.{}", ask.id.0, ask.key);
+        format!("{content}.{}", self.0.sign_hex(&[content.as_bytes()]))
+    }
+
+    /// What somebody presents, if it is a ticket of ours.
+    pub fn check(&self, presented: &[u8]) -> Option<Ticket> {
+        let (content, mac) = std::str::from_utf8(presented).ok()?.rsplit_once('.')?;
+        let (id, key) = content.strip_prefix(VERSION)?.strip_prefix('.')?.split_once('.')?;
+        if !self.0.verify_hex(&[content.as_bytes()], mac) {
+            return None;
+        }
+        Some(Ticket { id: AskId(id.parse().ok()?), key: key.parse().ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notify::tests::ask;
+    use crate::token::Token;
+
+    #[test]
+    fn a_ticket_is_for_one_life_of_one_ask_of_one_instance() {
+        let tokens = || Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+        let (own, other) = (tokens(), tokens());
+        let ask = ask(7, "s.1__t.2", "shop", 1);
+        let ticket = Tickets::new(&own).issue(&ask);
+        let known = Tickets::new(&own).check(ticket.as_bytes());
+        assert_eq!(known, Some(Ticket { id: AskId(7), key: ask.key.clone() }));
+        assert_eq!(Tickets::new(&other).check(ticket.as_bytes()), None);
+        assert!(!ticket.contains(own.api.reveal()));
+        for tampered in [
+            ticket.replace("t1.7.", "t1.8."),
+            ticket.replace("t.2", "t.3"),
+            ticket.replace("t1.", "t2."),
+            ticket[..ticket.len() - 1].to_owned(),
+            format!("{ticket}0"),
+            ticket.to_ascii_uppercase(),
+            String::new(),
+            "t1...".to_owned(),
+        ] {
+            assert_eq!(Tickets::new(&own).check(tampered.as_bytes()), None, "{tampered}");
+        }
+    }
+}

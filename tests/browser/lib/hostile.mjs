@@ -1,0 +1,28 @@
+// Strings that have hurt pages: markup, handlers, schemes, templates, controls, encodings, and combinations of them.
+
+const CALL = "top.hit()";
+const TAGS = ["script", "img", "svg", "iframe", "object", "embed", "video", "audio", "body", "details", "input", "select", "marquee", "math", "style", "link", "base", "meta", "form", "template"];
+const HANDLERS = ["onerror", "onload", "onfocus", "ontoggle", "onmouseover", "onanimationstart", "onpointerenter", "onbegin"];
+const OUTSIDE = "http://127.0.0.1:9/leak";
+
+const markup = TAGS.flatMap((tag) => [
+  `<${tag} src=x onerror=${CALL} onload=${CALL} autofocus onfocus=${CALL}>`,
+  `"><${tag} src="${OUTSIDE}" href="${OUTSIDE}" data="${OUTSIDE}"></${tag}>`,
+  `</textarea></title></style></script><${tag}>${CALL}</${tag}>`,
+]);
+const handlers = HANDLERS.flatMap((handler) => [`<svg ${handler}=${CALL}>`, `' ${handler}='${CALL}' x='`, `" ${handler}="${CALL}" x="`, `<details open ${handler}="${CALL}"><summary>x</summary></details>`]);
+const schemes = ["javascript", "JaVaScRiPt", "java\tscript", "data", "vbscript", "blob", "file", "view-source"].flatMap((scheme) => [
+  `${scheme}:${CALL}`,
+  `[click](${scheme}:${CALL})`,
+  `![image](${scheme}:text/html,<script>${CALL}</script>)`,
+  `<a href="${scheme}:${CALL}">x</a>`,
+]);
+const outside = ["img", "link", "script", "iframe"].map((tag) => `<${tag} src=${OUTSIDE} href=${OUTSIDE} rel=stylesheet>`);
+const templates = ["{{constructor.constructor('top.hit()')()}}", "${top.hit()}", "<%= top.hit() %>", "#{top.hit()}", "{%raw%}", "__proto__", "constructor", "toString", "hasOwnProperty", "[object Object]"];
+const controls = ["\u202eevil\u202c", "\u2066abc\u2069", "\u200b\u200d\ufeff", "\u0007\u001b]52;c;aGk=\u0007", "\u001b[31mred", "a\u0300".repeat(200), "\ud83d\ude00".repeat(300), "\ufdfd".repeat(50), "م".repeat(300), "漢字".repeat(400), "ก็".repeat(200), "\u0085\u2028\u2029x"];
+const shapes = ["w".repeat(16_000), "( ".repeat(4000), "`".repeat(3000), "*".repeat(3001), "[".repeat(2000), `${"#".repeat(6)} ${"-".repeat(500)}`, "> ".repeat(500), "1. ".repeat(500), "```\n".repeat(301), "\n".repeat(500) + "x", "\t".repeat(500) + "x", "&lt;script&gt;top.hit()&lt;/script&gt;", "&#x3c;img src=x onerror=top.hit()&#x3e;", "%3Cscript%3Etop.hit()%3C/script%3E", "\\u003cscript\\u003etop.hit()\\u003c/script\\u003e"];
+const styles = [`<style>*{background:url(${OUTSIDE})}</style>`, `x" style="background:url(${OUTSIDE})`, `</style><style>@import '${OUTSIDE}';</style>`, `expression(${CALL})`];
+const documents = [`<!doctype html><html><body onload=${CALL}><img src=${OUTSIDE}></body></html>`, `<div><script src="${OUTSIDE}"></script></div>`, `<svg xmlns="http://www.w3.org/2000/svg"><script>${CALL}</script><image href="${OUTSIDE}"/></svg>`, `<form action="${OUTSIDE}"><button autofocus onfocus=${CALL}>x</button></form>`, `<p><meta http-equiv="refresh" content="0;url=${OUTSIDE}"></p>`, `<ul><li><iframe srcdoc="<script>parent.hit()</script>"></iframe></li></ul>`];
+
+// A question must be told from the others by its text.
+export const HOSTILE = [...new Set([...markup, ...handlers, ...schemes, ...outside, ...templates, ...controls, ...shapes, ...styles, ...documents, ...Array.from({ length: 30 }, (_, n) => `<x${n} ${HANDLERS[n % HANDLERS.length]}=${CALL}><!--${n}--><![CDATA[${CALL}]]>`)])];

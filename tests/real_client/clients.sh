@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# The real clients, for the scripts that run them; to be sourced.
+#
+#   ANSWERBACK_BIN_DIR     where answerback and answerback-hook are (default: target/debug of this checkout)
+#   ANSWERBACK_TEST_CACHE  where the clients are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
+
+real_client=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${ANSWERBACK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/answerback-tests}
+cli=@anthropic-ai/claude-code
+sdk=@anthropic-ai/claude-agent-sdk
+
+# pinned PACKAGE: the version of it that everything is tested with.
+pinned() {
+    node -p 'require(process.argv[1]).devDependencies[process.argv[2]]' "$real_client/package.json" "$1"
+}
+
+# clients_of VERSION: where that Claude Code is kept, in cli/, and the SDK that goes with the pinned one, in sdk/.
+clients_of() {
+    echo "$cache/claude-code-$1"
+}
+
+# Exports where our programs are, as an absolute path.
+find_programs() {
+    local program
+    ANSWERBACK_BIN_DIR=$(realpath -m "${ANSWERBACK_BIN_DIR:-$real_client/../../target/debug}")
+    export ANSWERBACK_BIN_DIR
+    for program in answerback answerback-hook; do
+        if [[ ! -x $ANSWERBACK_BIN_DIR/$program ]]; then
+            echo "error: no $program in $ANSWERBACK_BIN_DIR" >&2
+            echo "hint: run 'cargo build', or set ANSWERBACK_BIN_DIR" >&2
+            return 1
+        fi
+    done
+}
+
+# provide_clients VERSION: installs them if they are not there, or not whole.
+provide_clients() {
+    if intact "$1"; then return 0; fi
+    echo "installing $cli $1 into $(clients_of "$1")" >&2
+    (install_clients "$1")
+    if ! intact "$1"; then
+        echo "error: the clients in $(clients_of "$1") do not run" >&2
+        return 1
+    fi
+}
+
+intact() {
+    local clients installed
+    clients=$(clients_of "$1")
+    installed=$("$clients/cli/node_modules/.bin/claude" --version 2>/dev/null) || return 1
+    [[ $installed == "$1 "* ]] || return 1
+    if [[ $1 != "$(pinned "$cli")" ]]; then return 0; fi
+    installed=$(node -p 'require(process.argv[1]).version' "$clients/sdk/node_modules/$sdk/package.json" 2>/dev/null) || return 1
+    [[ $installed == "$(pinned "$sdk")" ]]
+}
+
+# Installed aside and renamed into place: what an interrupted install leaves behind is never taken for a whole one.
+# Runs in a shell of its own, which ends on the first failure.
+install_clients() {
+    set -e
+    local clients staging
+    clients=$(clients_of "$1")
+    mkdir -p "$cache"
+    staging=$(mktemp -d "$cache/install-XXXXXX")
+    # shellcheck disable=SC2064 # the name of now, not of the exit
+    trap "rm -rf -- '$staging'" EXIT
+    npm_install "$staging/cli" "$cli@$1"
+    if [[ $1 == "$(pinned "$cli")" ]]; then
+        # The SDK runs on the CLI above: it needs no second copy of the program, and bundles what it calls its peers.
+        npm_install "$staging/sdk" --omit=optional --legacy-peer-deps "$sdk@$(pinned "$sdk")"
+    fi
+    rm -rf -- "$clients"
+    mv -T -- "$staging" "$clients"
+    trap - EXIT
+}
+
+npm_install() {
+    local prefix=$1
+    shift
+    mkdir -p "$prefix"
+    npm install --prefix "$prefix" --no-audit --no-fund --no-package-lock --loglevel=error "$@" >&2
+}
