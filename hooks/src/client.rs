@@ -91,24 +91,24 @@ impl From<io::Error> for ExchangeError {
 
 /// Sends the request and waits for the reply, for as long as it takes.
 pub fn exchange(stream: &mut UnixStream, request: &Request) -> Result<Response, ExchangeError> {
-    exchange_with(stream, request, |_| Ok(()))
+    exchange_with(stream, request, |_, _| Ok(()))
 }
 
 /// The same with a daemon that has to show that it is alive by a deadline: it must take the request by then, and says so with
-/// an interim reply. The reply itself may take as long as it takes. `taken` is set as soon as that is known.
+/// an interim reply. The reply itself may take as long as it takes. `on_taken` is called in between, with whether the reply is yet to come.
 pub fn exchange_alive(
     stream: &mut UnixStream,
     request: &Request,
     alive_by: Instant,
-    taken: &mut bool,
+    mut on_taken: impl FnMut(&UnixStream, bool) -> io::Result<()>,
 ) -> Result<Response, ExchangeError> {
     // No time at all would mean no limit.
     let patience = alive_by.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     stream.set_write_timeout(Some(patience))?;
     stream.set_read_timeout(Some(patience))?;
-    let exchanged = exchange_with(stream, request, |stream| {
-        *taken = true;
-        stream.set_read_timeout(None)
+    let exchanged = exchange_with(stream, request, |stream, is_to_come| {
+        stream.set_read_timeout(None)?;
+        on_taken(stream, is_to_come)
     });
     exchanged.map_err(|error| match error {
         ExchangeError::Lost(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -121,7 +121,7 @@ pub fn exchange_alive(
 fn exchange_with(
     stream: &mut UnixStream,
     request: &Request,
-    on_interim: impl FnMut(&UnixStream) -> io::Result<()>,
+    on_interim: impl FnMut(&UnixStream, bool) -> io::Result<()>,
 ) -> Result<Response, ExchangeError> {
     // A daemon that refuses early may close before it has read everything; its reply is still there to be read.
     let sent = stream.write_all(&request.bytes);
@@ -133,7 +133,7 @@ fn exchange_with(
 
 fn read_response<S: Read>(
     stream: &mut S,
-    mut on_interim: impl FnMut(&S) -> io::Result<()>,
+    mut on_interim: impl FnMut(&S, bool) -> io::Result<()>,
 ) -> Result<Response, ExchangeError> {
     let mut buffer = Vec::new();
     loop {
@@ -151,7 +151,7 @@ fn read_response<S: Read>(
         buffer.drain(..end + 4);
         // Interim replies (1xx) have no body and are followed by the real one.
         if status < 200 {
-            on_interim(stream)?;
+            on_interim(stream, buffer.is_empty())?;
             continue;
         }
         let length = length.unwrap_or(0);
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Response, ExchangeError> {
-        read_response(&mut &bytes[..], |_| Ok(()))
+        read_response(&mut &bytes[..], |_, _| Ok(()))
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
             bytes.extend(format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
             bytes.extend_from_slice(&body);
             let (first, second) = bytes.split_at(cut.min(bytes.len()));
-            let reply = read_response(&mut first.chain(second), |_| Ok(())).unwrap();
+            let reply = read_response(&mut first.chain(second), |_, _| Ok(())).unwrap();
             proptest::prop_assert_eq!(reply, Response { status, body });
         }
     }

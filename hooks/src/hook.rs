@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{self, ExchangeError, Request, Response};
+use crate::listener;
 use crate::paths::Paths;
 use crate::start::{self, StartError};
 
@@ -122,8 +123,15 @@ fn deliver(paths: &Paths, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, 
     loop {
         let failure = match start::connect_or_start(paths, deadline) {
             Ok(mut stream) => {
-                let (connected, mut taken) = (Instant::now(), false);
-                let response = client::exchange_alive(&mut stream, &request(parked), deadline, &mut taken);
+                let (connected, mut taken, mut is_heard) = (Instant::now(), false, true);
+                let response = client::exchange_alive(&mut stream, &request(parked), deadline, |stream, is_to_come| {
+                    taken = true;
+                    is_heard = !is_to_come || listener::wait(stream)?;
+                    if is_heard { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+                });
+                if !is_heard {
+                    return Ok(Vec::new());
+                }
                 // A daemon that takes the call and dies of it, again and again, gets no more time than this once.
                 if taken && (!parked || connected.elapsed() >= A_WHILE) {
                     parked = true;
@@ -145,6 +153,9 @@ fn deliver(paths: &Paths, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, 
         };
         if Instant::now() + pause >= deadline {
             return Err(failure);
+        }
+        if !listener::is_there() {
+            return Ok(Vec::new());
         }
         thread::sleep(pause);
         pause = LONGEST_PAUSE.min(pause * 2);

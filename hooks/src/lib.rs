@@ -7,9 +7,11 @@
 //! - [`paths`]: where one instance keeps its files; the hook and the daemon must agree on it.
 //! - [`client`]: one HTTP/1.1 exchange over the daemon's unix socket.
 //! - [`start`]: reaching the daemon, starting it when there is none.
+//! - `listener`: whether anybody still waits for what the hook prints.
 //! - [`hook`]: stdin to the daemon, its reply to stdout; fails open.
 
 pub mod client;
 pub mod hook;
+mod listener;
 pub mod paths;
 pub mod start;

@@ -84,6 +84,7 @@ impl Client {
 
     /// Whether it is a run of `claude -p` with nobody at a terminal: the only kind that can stop and be resumed.
     pub(super) fn can_be_resumed(&self) -> bool {
-        self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
+        let is_one_shot = self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli");
+        is_one_shot && self.version().is_none_or(Version::can_defer)
     }
 }

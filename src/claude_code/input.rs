@@ -164,6 +164,18 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
     })))
 }
 
+/// What becomes of an ask that would end its run, once the records tell that its client is too old for that: it waits.
+pub fn unless_too_old(mut new: NewAsk, recorded: Option<Version>, policy: Policy, now: Timestamp) -> NewAsk {
+    if new.on_timeout == OnTimeout::Defer && recorded.is_some_and(|version| !version.can_defer()) {
+        new.on_timeout = match policy.on_timeout {
+            OnTimeout::Defer => OnTimeout::Native,
+            on_timeout => on_timeout,
+        };
+        new.expires_at = policy.timeout.and_then(|timeout| now.checked_add(timeout).ok());
+    }
+    new
+}
+
 fn usable(input: &HookInput, now: Timestamp) -> Result<(AskKey, Questions, String), Unusable> {
     let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
     let digest = tool_input::digest(tool_input)?;
@@ -347,6 +359,30 @@ mod tests {
             assert_eq!(ask.on_timeout == OnTimeout::Defer, ends, "{entrypoint}");
             assert_eq!(ask.racing, attended == "1", "{entrypoint}");
         }
+    }
+
+    #[test]
+    fn a_client_that_is_too_old_to_end_waits() {
+        let deferring = |agent: Option<&str>, recorded, policy: Policy| {
+            let client = Client {
+                entrypoint: Some("sdk-cli".into()),
+                agent: agent.map(Into::into),
+                mode: Some("defer".into()),
+                ..Client::default()
+            };
+            let event = read(call().to_string().as_bytes(), client, policy, Timestamp::UNIX_EPOCH);
+            let Ok(HookEvent::Ask(ask)) = event else { panic!("not an ask") };
+            let ask = unless_too_old(*ask, recorded, policy, Timestamp::UNIX_EPOCH);
+            (ask.on_timeout, ask.expires_at.map(Timestamp::as_second))
+        };
+        let policy = Policy { timeout: Some(SignedDuration::from_secs(60)), on_timeout: OnTimeout::Deny };
+        let waits = (OnTimeout::Deny, Some(60));
+        let ends = (OnTimeout::Defer, Some(0));
+        assert_eq!(deferring(None, None, policy), ends);
+        assert_eq!(deferring(None, Some(Version(2, 1, 89)), policy), ends);
+        assert_eq!(deferring(None, Some(Version(2, 1, 88)), policy), waits);
+        assert_eq!(deferring(Some("claude-code_2-1-186_harness"), None, policy), ends);
+        assert_eq!(deferring(Some("claude-code_2-1-88_harness"), None, policy), waits);
     }
 
     #[test]

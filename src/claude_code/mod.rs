@@ -10,6 +10,7 @@
 //!   `PostToolUse`, which fires for an answer from anywhere, does.
 //! - When the terminal answers first, the hook beside it is not told and runs on; `PostToolUse` ends it. "Chat about this" fires
 //!   no `PostToolUse`, but `Stop`.
+//! - `defer` is understood from 2.1.89 on; before, the run goes on without an answer.
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
 mod client;
@@ -20,7 +21,7 @@ pub mod transcript;
 mod version;
 
 pub use client::{Client, Mode};
-pub use input::{HookEvent, Policy, ReadError, Received, Unusable, read};
+pub use input::{HookEvent, Policy, ReadError, Received, Unusable, read, unless_too_old};
 pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;
 pub use version::Version;

@@ -27,6 +27,11 @@ impl Version {
         Some(Self(next()?, next()?, next()?))
     }
 
+    /// Whether a run of it ends when it is told to, instead of going on without an answer.
+    pub(super) fn can_defer(self) -> bool {
+        self >= Self(2, 1, 89)
+    }
+
     /// From what hooks are told in `AI_AGENT`: `claude-code_2-1-325_harness`.
     pub(super) fn from_agent(agent: &str) -> Option<Self> {
         let version = agent.strip_prefix("claude-code_")?.split('_').next()?;

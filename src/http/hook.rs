@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::api::Problem;
-use crate::ask::Ask;
+use crate::ask::{Ask, OnTimeout};
 use crate::claude_code::{self, Client, HookEvent, Version, transcript};
 use crate::registry::{Attached, OpenError, WaitEnd};
 
@@ -34,7 +34,11 @@ pub(super) async fn claude_code(
     // This may be parked for hours: what is not needed any more goes now.
     drop((body, headers));
     match event {
-        HookEvent::Ask(new) => {
+        HookEvent::Ask(mut new) => {
+            if new.on_timeout == OnTimeout::Defer {
+                let version = recorded_version(&new.detail).await;
+                *new = claude_code::unless_too_old(*new, version, app.policy, Timestamp::now());
+            }
             let attached = app.registry.attach(*new, resumed).await;
             waited(&app, attached, Beside::Nothing).await
         }

@@ -138,6 +138,22 @@ fn a_hook_that_is_ended_withdraws_and_the_key_can_be_asked_anew() {
 }
 
 #[test]
+fn a_hook_that_nobody_listens_to_any_more_ends() {
+    let mut world = World::new();
+    for asked_again in [false, true] {
+        let (mut hook, key) = world.ask("s", &format!("t-{asked_again}"), &[question("Which?")]);
+        if asked_again {
+            world.kill_daemon_once_parked(&hook);
+            world.until_open(&key);
+        }
+        // What is left of an agent that was killed.
+        hook.stop_listening();
+        assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");
+        until("the hook's end", || (!hook.is_waiting()).then_some(()));
+    }
+}
+
+#[test]
 fn one_of_two_hooks_ended_withdraws_nothing() {
     let mut world = World::new();
     let (first, key) = world.ask("s", "t", &[question("Which?")]);

@@ -145,14 +145,11 @@ impl World {
         pid
     }
 
-    /// The same, once a hook has its connection: it waits then, and comes back.
+    /// The same, once a hook's call was taken: it polls then, and comes back.
     pub(crate) fn kill_daemon_once_parked(&self, hook: &Hook) {
-        let socket = self.state("daemon.sock").display().to_string();
-        until("the hook's connection", || {
+        until("the hook to be parked", || {
             let waiting = fs::read_to_string(format!("/proc/{}/wchan", hook.pid())).ok()?;
-            let sockets = fs::read_to_string("/proc/net/unix").ok()?;
-            (waiting.contains("unix") && sockets.lines().filter(|line| line.ends_with(&socket)).count() >= 2)
-                .then_some(())
+            waiting.contains("poll").then_some(())
         });
         let pid = self.kill_daemon();
         self.until_daemon_other_than(pid);
@@ -269,6 +266,11 @@ pub(crate) struct Hook {
 impl Hook {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Closes the other end of its standard output.
+    pub(crate) fn stop_listening(&mut self) {
+        drop(self.child.stdout.take());
     }
 
     /// Whether it waits still.

@@ -154,8 +154,15 @@ scenario("race: dismissed elsewhere, the dialog closes and the model is told why
   await world.noHookLeft();
 });
 
+scenario("race: a Claude Code that is killed takes its question along", async (world) => {
+  const call = ask(DATABASE);
+  const { terminal, open } = await racing(world, call);
+  await terminal.signal("SIGKILL");
+  await withdrawn(world, open);
+});
+
 // As root, bypassing permissions needs a sandbox, which the driver claims to have.
-for (const mode of ["default", "plan", "acceptEdits", "bypassPermissions"]) {
+for (const mode of ["default", "plan", "acceptEdits", "auto", "bypassPermissions"]) {
   scenario(`race: in the permission mode ${mode}`, async (world) => {
     const call = ask(DATABASE);
     const skip = mode === "bypassPermissions" ? " --dangerously-skip-permissions" : "";

@@ -92,7 +92,9 @@ measurement("a one-shot run that nobody answers in time", async (world) => {
   await within("claude -p ending", run.exited, 60_000);
   if (JSON.parse(run.stdout).stop_reason !== "tool_deferred") {
     assert.equal((await world.shown(call)).result(call).isError, true);
-    return { defer: "goes on" };
+    // The question is closed: no answer is taken that would reach nobody.
+    const [{ outcome }] = await world.daemon.history();
+    return { defer: outcome.kind === "expired" ? "goes on" : outcome.kind };
   }
   assert.equal(world.model.wasShown(call), false);
   await world.answerback("answer", "SQLite");
@@ -185,4 +187,10 @@ measurement("the end of the program", async (world) => {
   const { open, terminal } = await racing(world);
   await terminal.signal("SIGTERM");
   return { end: await ended(world, open) };
+});
+
+measurement("the end of a Claude Code that is killed", async (world) => {
+  const { open, terminal } = await racing(world);
+  await terminal.signal("SIGKILL");
+  return { kill: await ended(world, open) };
 });

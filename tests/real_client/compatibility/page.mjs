@@ -19,6 +19,7 @@ const ROWS = [
   ["window", "a closed window takes it back"],
   ["ctrl_c", "Ctrl-C takes it back"],
   ["end", "`kill` of Claude Code takes it back"],
+  ["kill", "`kill -9` of Claude Code takes it back"],
 ];
 
 // How a value that was measured reads in a cell, and the footnote that it needs.
@@ -31,7 +32,7 @@ const CELLS = {
   context: ["yes", "As a context beside an error of the tool. The context says that the question was answered and the error means nothing."],
   refusal: ["yes", "As the reason of a refusal, which says that it is none, and what the answer is."],
   "no tool": ["no", "Claude has no tool to ask with there, so it does not ask. `answerback run` gives it one."],
-  "goes on": ["no", 'The run does not end: it goes on without an answer, and one that is given later does not reach it. Use `on_timeout = "deny"`, or no time limit.'],
+  "goes on": ["no", "The run does not end when the time is over: it goes on without an answer, and the question is closed. Better give it no time limit."],
   "no such choice": ["–", "The dialog of this version has no such choice."],
   "dialog stays": ["–", "The dialog of this version does not listen to Ctrl-C: it stays, and so does the question."],
 };

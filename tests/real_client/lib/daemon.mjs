@@ -63,6 +63,11 @@ export class Daemon {
     });
   }
 
+  /** The settled asks, newest first. */
+  async history() {
+    return (await this.#getOnceUp("/v1/asks?state=settled")).asks;
+  }
+
   /** kill -9, returning the pid that was killed. */
   async kill() {
     const { pid } = await this.record();
