@@ -71,6 +71,7 @@ fn only_devices_count(world: &World, send: impl Fn(Option<&str>, &str, &Value) -
     send(None, "GET /v1/asks", &json!({})).expect(401);
     send(None, "GET /v1/openapi.json", &json!({})).expect(401);
     assert_eq!(send(None, "GET /healthz", &json!({})).expect(200).body, b"ok\n");
+    assert!(send(None, "GET /", &json!({})).expect(200).body.starts_with(b"<!doctype html>"));
     let code = admin(world, "POST /v1/launch", &json!({})).json()["code"].clone();
     let problem = send(None, "POST /v1/session", &json!({"code": code})).expect(403).json();
     assert!(problem["hint"].as_str().unwrap().contains("answerback pair"), "{problem}");
