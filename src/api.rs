@@ -1,5 +1,7 @@
 //! What the HTTP API says and hears, as types: for the daemon that serves it and for the commands that use it.
 
+mod devices;
+
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
@@ -7,6 +9,11 @@ use serde_json::Value;
 
 use crate::ask::{Answer, Ask, Origin, Outcome, Question, QuestionFault, Receipt, Source};
 use crate::store::Change;
+
+pub use devices::{
+    ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
+    TokenRequest,
+};
 
 /// One call that wants a person.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
@@ -286,6 +293,9 @@ pub struct Launch {
 pub struct SessionRequest {
     /// From `POST /v1/launch`.
     pub code: String,
+    /// What to call this browser; otherwise it is told from its `User-Agent`.
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 /// A page's own token.
@@ -308,6 +318,9 @@ pub struct Problem {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// After how many seconds it may be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u16>,
     /// What is wrong with which question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<QuestionFault>,

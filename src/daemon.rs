@@ -11,9 +11,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
 use crate::config::Config;
-use crate::http::{self, App, Listeners};
+use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
 use crate::instance::Instance;
 use crate::notify;
 use crate::registry::Registry;
@@ -57,19 +58,22 @@ pub async fn run(
     let tcp = bind_tcp(port).await?;
     let address = tcp.local_addr()?;
     let url = format!("http://{address}");
-    instance.publish(&url, &tokens)?;
+    let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;
+    let reach = Reach { public: config.public_url.clone(), lan: lan_reach };
+    let lan_url = reach.lan_url();
+    instance.publish(&url, lan_url.as_deref(), &tokens)?;
     // The socket comes last: whoever gets through to it finds everything else in place.
     let socket = instance.bind_socket()?;
     socket.set_nonblocking(true)?;
-    let listeners = Listeners { socket: UnixListener::from_std(socket)?, tcp };
+    let listeners = Listeners { socket: UnixListener::from_std(socket)?, tcp, lan };
 
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
-    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), policy, closing.clone());
+    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, policy, closing.clone());
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
     let housekeeping = tokio::spawn(purge_daily(store.clone(), config.clone()));
-    tracing::info!(url, open, version = env!("CARGO_PKG_VERSION"), "ready");
+    tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 
     let stop = async {
@@ -102,6 +106,23 @@ async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
         }
         bound => bound.with_context(|| format!("cannot listen on {address}: choose another port with --port")),
     }
+}
+
+/// The local network is a convenience as well: what keeps it out must not keep hooks from their daemon.
+async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyhow::Result<(Option<Lan>, LanReach)> {
+    let Some(address) = address.map(LanAddress::socket) else { return Ok((None, LanReach::Off)) };
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%address, %error, "the local network is not served");
+            return Ok((None, LanReach::Failed(format!("cannot listen on {address}: {error}"))));
+        }
+    };
+    let mut names = address::host_names();
+    names.extend(address::own_ip(address.ip()).map(|ip| ip.to_canonical().to_string()));
+    let identity = instance.identity(&names)?;
+    let reach = LanReach::On { listener: listener.local_addr()?, fingerprint: identity.fingerprint()? };
+    Ok((Some(Lan::new(listener, identity.server()?)), reach))
 }
 
 /// Each waiting hook is an open file, and the usual soft limit is soon reached.

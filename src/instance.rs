@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
+use crate::tls::{Identity, TlsError};
 use crate::token::Token;
 
 /// The longest path a unix socket can have.
@@ -49,6 +51,9 @@ pub enum InstanceError {
     /// The operating system has no randomness.
     #[error("the operating system gives no random bytes: {0}")]
     Random(#[from] getrandom::Error),
+    /// There is no certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// The secrets of an instance.
@@ -78,6 +83,8 @@ struct TokensFile {
 #[derive(Serialize)]
 struct DaemonFile<'a> {
     url: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lan_url: Option<&'a str>,
     token: &'a str,
     hook_token: &'a str,
     socket: &'a Path,
@@ -159,11 +166,42 @@ impl Instance {
         }
     }
 
+    /// Key and certificate for this machine under these names: made once, renewed when need be, kept.
+    pub fn identity(&self, names: &[String]) -> Result<Identity, InstanceError> {
+        let path = self.paths.tls();
+        let failed = |error| InstanceError::Io(path.clone(), error);
+        let now = Timestamp::now();
+        let kept: Option<Identity> = match fs::symlink_metadata(&path) {
+            Ok(_) => {
+                check_private(&path)?;
+                let text = fs::read_to_string(&path).map_err(failed)?;
+                Some(serde_json::from_str(&text).map_err(|_| InstanceError::Untrusted {
+                    path: path.clone(),
+                    problem: "is damaged",
+                    hint: "remove it, and a new certificate is made: devices will warn once more",
+                })?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let new = match kept {
+            Some(identity) => match identity.renewed(names, now)? {
+                None => return Ok(identity),
+                Some(renewed) => renewed,
+            },
+            None => Identity::generate(names, now)?,
+        };
+        write_private(&path, &new).map_err(failed)?;
+        tracing::info!(?names, "there is a new certificate");
+        Ok(new)
+    }
+
     /// Tells companion programs where the daemon is.
-    pub fn publish(&self, url: &str, tokens: &Tokens) -> Result<(), InstanceError> {
+    pub fn publish(&self, url: &str, lan_url: Option<&str>, tokens: &Tokens) -> Result<(), InstanceError> {
         let path = self.paths.daemon_json();
         let file = DaemonFile {
             url,
+            lan_url,
             token: tokens.api.reveal(),
             hook_token: tokens.hook.reveal(),
             socket: &self.paths.socket(),
@@ -252,7 +290,7 @@ mod tests {
         let (_dir, paths) = scratch();
         let instance = Instance::claim(paths.clone()).unwrap();
         let tokens = instance.tokens().unwrap();
-        instance.publish("http://127.0.0.1:1", &tokens).unwrap();
+        instance.publish("http://127.0.0.1:1", None, &tokens).unwrap();
         let _listener = instance.bind_socket().unwrap();
         assert_eq!(mode(paths.state_dir()), 0o700);
         for path in [paths.tokens(), paths.daemon_json(), paths.socket(), paths.instance_lock()] {
@@ -271,6 +309,22 @@ mod tests {
         assert_ne!(first.api.reveal(), first.hook.reveal());
         fs::write(paths.tokens(), "{}").unwrap();
         assert!(instance.tokens().unwrap_err().to_string().contains("is damaged"));
+    }
+
+    #[test]
+    fn the_certificate_is_kept_for_its_owner_alone() {
+        let (_dir, paths) = scratch();
+        let instance = Instance::claim(paths.clone()).unwrap();
+        let names = ["box.local".to_owned()];
+        let first = instance.identity(&names).unwrap();
+        assert_eq!(mode(&paths.tls()), 0o600);
+        assert_eq!(instance.identity(&names).unwrap(), first);
+        fs::set_permissions(paths.tls(), fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(instance.identity(&names).unwrap_err().to_string().contains("chmod"));
+        fs::remove_file(paths.tls()).unwrap();
+        fs::write(paths.tls(), "{}").unwrap();
+        fs::set_permissions(paths.tls(), fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(instance.identity(&names).unwrap_err().to_string().contains("is damaged"));
     }
 
     #[test]

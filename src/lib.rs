@@ -12,17 +12,20 @@
 //! - [`doctor`]: is everything in place for a question to come back answered?
 //! - [`settings`]: Claude Code's settings files: our entries in and out, every other byte as it was.
 //! - [`claude_code`]: hook JSON to asks, outcomes to replies; the only module that knows what hooks are told.
+//! - [`pairing`]: letting a new device in; does no I/O.
 //! - [`notify`]: telling people that a question waits.
 //! - [`registry`]: who is waiting for what; does no I/O.
 //! - [`store`]: the durable truth and the order of events; the only module that knows SQLite.
 //! - [`ask`]: the domain; pure.
-//! - [`config`], [`instance`], [`logging`], [`token`], [`ticket`], [`mac`]: what one daemon on one machine needs around that.
+//! - [`address`], [`config`], [`instance`], [`logging`], [`tls`], [`token`], [`ticket`], [`mac`]: what one daemon on one machine needs
+//!   around that.
 //!
 //! The invariants: an ask is settled once, by the first settlement that commits; success is told only after the answer is
 //! on disk; a parked wait costs no CPU; an answer is complete unless its author says otherwise; a question's and an
 //! answer's text is data everywhere.
 #![cfg(feature = "daemon")]
 
+pub mod address;
 pub mod api;
 pub mod ask;
 pub mod claude_code;
@@ -36,12 +39,14 @@ pub mod instance;
 pub mod logging;
 pub mod mac;
 pub mod notify;
+pub mod pairing;
 pub mod picker;
 pub mod registry;
 pub mod settings;
 pub mod store;
 pub mod terminal;
 pub mod ticket;
+pub mod tls;
 pub mod token;
 
 /// The number of the protocol between hook and daemon and of the HTTP API. It changes when an older client would

@@ -54,6 +54,11 @@ impl Paths {
         self.state_dir.join("tokens.json")
     }
 
+    /// The key and the certificate for the local network, kept so that devices know the daemon again.
+    pub fn tls(&self) -> PathBuf {
+        self.state_dir.join("tls.json")
+    }
+
     /// Held by the daemon for as long as it lives.
     pub fn instance_lock(&self) -> PathBuf {
         self.state_dir.join("daemon.lock")

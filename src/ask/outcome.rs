@@ -35,7 +35,7 @@ pub enum Channel {
     Socket,
     /// A program with the token of `daemon.json`.
     Token,
-    /// A page that was signed in with a launch code.
+    /// A device that was signed in: a browser of this machine, or one that was paired.
     Page,
     /// The agent's own dialog.
     Terminal,
@@ -51,6 +51,9 @@ pub struct Source {
     /// What the client calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What the device is called that was signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// An outcome with its time and its author.

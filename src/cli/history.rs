@@ -81,8 +81,8 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
     let by = outcome
         .by
         .as_ref()
-        .and_then(|by| by.agent.as_deref())
-        .map_or_else(String::new, |agent| format!(", by {}", one_line(agent)));
+        .and_then(|by| by.device.as_deref().or(by.agent.as_deref()))
+        .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
     let what = match outcome.kind {
         OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
         OutcomeKind::Answered => "answered",

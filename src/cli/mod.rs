@@ -13,6 +13,7 @@ mod choose;
 mod completions;
 mod daemon;
 mod demo;
+mod devices;
 mod diff;
 mod doctor;
 mod exit;
@@ -20,8 +21,11 @@ mod history;
 mod install;
 mod man;
 mod notify;
+mod open;
+mod pair;
 mod pending;
 mod programs;
+mod qr;
 mod restart;
 mod resume;
 mod run;
@@ -71,6 +75,9 @@ enum Command {
     Release(settle::ReleaseArgs),
     History(history::Args),
     Ask(ask::Args),
+    Open(open::Args),
+    Pair(pair::Args),
+    Devices(devices::Args),
     Run(run::Args),
     Resume(resume::Args),
     Demo(demo::Args),
@@ -95,6 +102,9 @@ pub fn run() -> ExitCode {
         Command::Release(args) => settle::release(&args),
         Command::History(args) => history::run(&args),
         Command::Ask(args) => ask::run(&args),
+        Command::Open(args) => open::run(&args),
+        Command::Pair(args) => pair::run(&args),
+        Command::Devices(args) => devices::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -45,6 +45,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "protocol": version.protocol,
             "pid": published["pid"],
             "url": published["url"],
+            "lan_url": published["lan_url"],
             "socket": published["socket"],
             "open": open,
             "state_dir": client.paths().state_dir(),
@@ -56,6 +57,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     outln!("{good}running{good:#}    version {}, process {}", version.version, published["pid"]);
     outln!("questions  {strong}{open}{strong:#} open");
     outln!("address    {}", sanitise(published["url"].as_str().unwrap_or_default()));
+    if let Some(url) = published["lan_url"].as_str() {
+        outln!("network    {}", sanitise(url));
+    }
     outln!("state      {}", sanitise(&client.paths().state_dir().to_string_lossy()));
     outln!("config     {}", sanitise(&client.paths().config_file().to_string_lossy()));
     Ok(Exit::Success)

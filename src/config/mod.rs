@@ -17,8 +17,9 @@ use serde::Deserialize;
 
 use crate::ask::OnTimeout;
 
+pub use crate::address::{LanAddress, PublicUrl};
 pub use notify::{CommandLine, Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
-pub use url::{PublicUrl, UrlError, WebUrl};
+pub use url::{UrlError, WebUrl};
 
 /// "ASKME" on a telephone's keys.
 pub const DEFAULT_PORT: u16 = 27563;
@@ -37,8 +38,10 @@ pub struct Config {
     pub retention_days: NonZeroU32,
     /// How much is logged.
     pub log_level: LogLevel,
-    /// Where telephones and other machines reach the page.
+    /// Where a reverse proxy or a tunnel makes the page and the API reachable.
     pub public_url: Option<PublicUrl>,
+    /// Where to listen for the local network; always with TLS.
+    pub lan_address: Option<LanAddress>,
     /// Who is told that a question waits.
     pub notify: Notify,
 }
@@ -64,6 +67,7 @@ impl Default for Config {
             retention_days: const { NonZeroU32::new(90).unwrap() },
             log_level: LogLevel::Info,
             public_url: None,
+            lan_address: None,
             notify: Notify::default(),
         }
     }
@@ -110,6 +114,11 @@ impl Config {
         };
         let config: Self = toml::from_str(&text)
             .map_err(|error| invalid(error.span().map_or(0, |span| span.start), error.message()))?;
+        let lan_port = config.lan_address.map(|address| address.socket().port());
+        if config.port != 0 && lan_port == Some(config.port) {
+            let at = text.find("lan_address").unwrap_or(0);
+            return Err(invalid(at, "lan_address needs a port of its own, other than the one on 127.0.0.1"));
+        }
         config.notify.check(config.public_url.is_some()).map_err(|(at, problem)| invalid(at, problem))?;
         Ok(config)
     }
@@ -158,11 +167,21 @@ mod tests {
     }
 
     #[test]
+    fn the_network_has_a_port_of_its_own() {
+        let error = load("lan_address = \"0.0.0.0:27563\"\n").unwrap_err().to_string();
+        assert!(error.contains("a port of its own"), "{error}");
+        let config = load("lan_address = \"0.0.0.0:27564\"\npublic_url = \"https://answers.example.org/\"\n").unwrap();
+        assert_eq!(config.public_url.unwrap().to_string(), "https://answers.example.org");
+    }
+
+    #[test]
     fn an_error_names_the_line_and_the_key() {
         for (text, key) in [
             ("port = 1\nprot = 2\n", "prot"),
             ("\non_timeout = \"never\"\n", "never"),
             ("\nretention_days = 0\n", "nonzero"),
+            ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
+            ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
             ("\npublic_url = \"https://example.org/sub\"\n", "without a path"),
             ("[notify.ntfy]\nurl = \"https://ntfy.sh\"\n", "a topic"),
             ("\n[notify.webhook]\nsecret = \"s\"\n", "url"),

@@ -13,11 +13,6 @@ pub struct WebUrl {
     origin: usize,
 }
 
-/// The address of the page for other machines: `https://answers.example.org`, without a slash at its end.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PublicUrl(WebUrl);
-
 /// Why a text is no address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
@@ -30,9 +25,6 @@ pub enum UrlError {
     /// Spaces, controls, letters that must be encoded.
     #[error("an address is plain ASCII; anything else is written with %")]
     Character,
-    /// More than a host.
-    #[error("this address is only a scheme and a host, without a path: https://answers.example.org")]
-    Path,
 }
 
 impl WebUrl {
@@ -88,27 +80,6 @@ fn check_host(authority: &str) -> Result<(), UrlError> {
     if host.is_empty() || port.is_none_or(|port: u16| port == 0) { Err(UrlError::Host) } else { Ok(()) }
 }
 
-impl PublicUrl {
-    /// Without a slash at its end.
-    pub fn as_str(&self) -> &str {
-        self.0.origin()
-    }
-
-    /// Host and port, as a browser names us.
-    pub fn host(&self) -> &str {
-        self.0.host()
-    }
-}
-
-impl TryFrom<String> for PublicUrl {
-    type Error = UrlError;
-
-    fn try_from(text: String) -> Result<Self, UrlError> {
-        let url = WebUrl::try_from(text.to_ascii_lowercase())?;
-        if matches!(url.rest(), "" | "/") { Ok(Self(url)) } else { Err(UrlError::Path) }
-    }
-}
-
 impl fmt::Debug for WebUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/..", self.origin())
@@ -149,16 +120,6 @@ mod tests {
             ("https://höst/", UrlError::Character),
         ] {
             assert_eq!(WebUrl::try_from(text.to_owned()), Err(error), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_public_address_is_an_origin() {
-        let url = |text: &str| PublicUrl::try_from(text.to_owned());
-        assert_eq!(url("https://Answers.example.org/").unwrap().as_str(), "https://answers.example.org");
-        assert_eq!(url("http://10.0.0.2:8443").unwrap().host(), "10.0.0.2:8443");
-        for text in ["https://example.org/a", "https://example.org?x", "https://example.org/#x"] {
-            assert_eq!(url(text), Err(UrlError::Path), "{text}");
         }
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     let client = Client::only_running(paths.clone());
     let running = client.get::<Version>("/v1/version");
     findings.push(daemon(paths, &running));
+    findings.extend(network(paths, running.is_ok()));
     if running.is_err() {
         findings.push(store_file(paths));
     }
@@ -65,7 +66,7 @@ fn configuration(paths: &Paths) -> Finding {
 fn files(paths: &Paths) -> Vec<Finding> {
     let mut findings = Vec::new();
     let own = rustix::process::geteuid().as_raw();
-    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.daemon_json(), paths.store()];
+    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.tls(), paths.daemon_json(), paths.store()];
     for path in private {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let name = path.display();
@@ -122,10 +123,42 @@ fn daemon(paths: &Paths, running: &Result<Version, ClientError>) -> Finding {
     }
 }
 
+/// How other devices get in, if they are meant to.
+fn network(paths: &Paths, is_running: bool) -> Vec<Finding> {
+    // One that cannot be read is a finding of its own.
+    let config = Config::load(&paths.config_file()).unwrap_or_default();
+    let mut findings = Vec::new();
+    if let Some(address) = config.lan_address.filter(|_| is_running) {
+        findings.push(match published(paths)["lan_url"].as_str() {
+            Some(url) => Finding::ok("network", format!("devices in the local network reach {url}")),
+            None => Finding::warning(
+                "network",
+                format!("the daemon does not listen on {}", address.socket()),
+                "Run: answerback restart. If it stays so, daemon.log in the state directory says why.",
+            ),
+        });
+    }
+    if let Some(url) = config.public_url {
+        findings.push(if url.is_https() {
+            Finding::ok("network", format!("devices elsewhere reach {url}, if your proxy or tunnel does its part"))
+        } else {
+            Finding::warning(
+                "network",
+                format!("{url} is not encrypted: whoever is on the way can read questions, and answer them"),
+                "Use https, or be sure that the network below is encrypted (a VPN).",
+            )
+        });
+    }
+    findings
+}
+
+fn published(paths: &Paths) -> Value {
+    fs::read(paths.daemon_json()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
 /// Where the API is, once the daemon runs.
 pub(super) fn port(paths: &Paths) -> Finding {
-    let published: Value =
-        fs::read(paths.daemon_json()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let published = published(paths);
     let url = published["url"].as_str().unwrap_or_default();
     let configured = Config::load(&paths.config_file()).unwrap_or_default().port;
     if url.is_empty() {

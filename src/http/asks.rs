@@ -75,7 +75,7 @@ pub(super) struct GetParams {
     wait: Option<u64>,
 }
 
-fn patience(seconds: Option<u64>) -> Duration {
+pub(super) fn patience(seconds: Option<u64>) -> Duration {
     Duration::from_secs(seconds.unwrap_or(0).min(MAX_WAIT))
 }
 

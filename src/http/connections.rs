@@ -1,6 +1,8 @@
-//! Connections on the unix socket and on loopback TCP: one loop, one router, the same limits.
+//! Connections on the unix socket, on loopback TCP and, with TLS, from the network: one loop, one router, the same limits.
 
+use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +11,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
-use super::guard::Peer;
+use super::entrance::Peer;
+use super::lan::{Lan, handshake};
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,32 +34,42 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// always gets through to the socket.
 const MAX_TCP: usize = 2048;
 
+/// Fewer from the network: a TLS connection needs more memory, and nobody has so many phones.
+const MAX_LAN: usize = 512;
+
 /// Where requests come from.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     /// For hooks and commands.
     pub(crate) socket: UnixListener,
-    /// For everything else.
+    /// For everything else on this machine.
     pub(crate) tcp: TcpListener,
+    /// For the local network, if it is let in.
+    pub(crate) lan: Option<Lan>,
 }
 
 /// Serves until `closing` says true, and lets requests under way finish.
 pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS);
+    let server = Server { http, router };
     let graceful = GracefulShutdown::new();
-    let tcp_places = Arc::new(Semaphore::new(tcp_places()));
+    // Each has its own: a crowd on the network must not keep this machine out.
+    let (tcp_places, lan_places) = (places(MAX_TCP), places(MAX_LAN));
     loop {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    connect(&http, &graceful, &router, Peer::Socket, stream, None);
+                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, stream));
                 }
             }),
-            accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, place)| {
-                // Replies are small and awaited.
-                drop(stream.set_nodelay(true));
-                connect(&http, &graceful, &router, Peer::Tcp, stream, place);
+            accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, local, remote, place)| {
+                let connection = server.connection(graceful.watcher(), Peer::Tcp { local, remote }, stream);
+                tokio::spawn(in_place(place, connection));
+            }),
+            accepted = accept_lan(listeners.lan.as_ref(), &lan_places) => accepted.map(|(stream, remote, tls, place)| {
+                let connection = server.clone().tls_connection(graceful.watcher(), stream, remote, tls);
+                tokio::spawn(in_place(place, connection));
             }),
             _ = closing.wait_for(|closing| *closing) => break,
         };
@@ -68,43 +82,81 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
     drop(tokio::time::timeout(DRAIN, graceful.shutdown()).await);
 }
 
+type Place = Option<OwnedSemaphorePermit>;
+
 /// Who finds no place waits in the kernel's queue.
 async fn accept_tcp(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, Option<OwnedSemaphorePermit>)> {
+) -> io::Result<(TcpStream, SocketAddr, SocketAddr, Place)> {
     let place = Arc::clone(places).acquire_owned().await.ok();
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    let (stream, remote) = listener.accept().await?;
+    send_at_once(&stream);
+    Ok((stream, listener.local_addr()?, remote, place))
 }
 
-fn tcp_places() -> usize {
+async fn accept_lan(
+    lan: Option<&Lan>,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, TlsAcceptor, Place)> {
+    let Some(lan) = lan else { return std::future::pending().await };
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    let (stream, remote, acceptor) = lan.accept().await?;
+    send_at_once(&stream);
+    Ok((stream, remote, acceptor, place))
+}
+
+/// Replies are small and awaited.
+fn send_at_once(stream: &TcpStream) {
+    drop(stream.set_nodelay(true));
+}
+
+async fn in_place(place: Place, connection: impl Future<Output = ()>) {
+    connection.await;
+    drop(place);
+}
+
+fn places(max: usize) -> Arc<Semaphore> {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    files.map_or(MAX_TCP, |files| MAX_TCP.min(usize::try_from(files / 4).unwrap_or(MAX_TCP)).max(1))
+    let share = files.map_or(max, |files| usize::try_from(files / 4).unwrap_or(max));
+    Arc::new(Semaphore::new(max.min(share).max(1)))
 }
 
-fn connect<S>(
-    http: &http1::Builder,
-    graceful: &GracefulShutdown,
-    router: &Router,
-    peer: Peer,
-    stream: S,
-    place: Option<OwnedSemaphorePermit>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let router = TowerToHyperService::new(router.clone());
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        router.call(request)
-    });
-    let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
+/// How connections are served: all alike.
+#[derive(Clone)]
+struct Server {
+    http: http1::Builder,
+    router: Router,
+}
+
+impl Server {
+    fn connection<S>(&self, watcher: Watcher, peer: Peer, stream: S) -> impl Future<Output = ()> + use<S>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let router = TowerToHyperService::new(self.router.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.call(request)
+        });
+        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(stream), service));
+        async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
         }
-        drop(place);
-    });
+    }
+
+    async fn tls_connection(self, watcher: Watcher, stream: TcpStream, remote: SocketAddr, tls: TlsAcceptor) {
+        let shaken = match stream.local_addr() {
+            Ok(local) => handshake(stream, tls).await.map(|stream| (local, stream)),
+            Err(error) => Err(error),
+        };
+        match shaken {
+            Ok((local, stream)) => self.connection(watcher, Peer::Lan { local, remote }, stream).await,
+            Err(error) => tracing::debug!(%error, "a handshake failed"),
+        }
+    }
 }
 
 /// The kernel says who is at the other end.

@@ -15,8 +15,12 @@ use answerback_hook::client::MAX_BODY;
 use crate::api::Problem;
 use crate::ask::AskKey;
 
+use super::guard::Caller;
+
 /// A request's body is there by then, or the request is refused.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Who only has a code to show needs no more, and anybody in the network may try.
+const MAX_ANONYMOUS: usize = 4 * 1024;
 
 /// A JSON body as bytes, for who reads it in its own way.
 pub(super) struct JsonBytes(pub(super) Bytes);
@@ -28,22 +32,26 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
         check_media_type(request.headers())?;
         let declared =
             request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        if declared.is_some_and(|length: usize| length > MAX_BODY) {
-            return Err(too_large());
+        let max = match request.extensions().get::<Caller>() {
+            Some(Caller::Anonymous) | None => MAX_ANONYMOUS,
+            Some(_) => MAX_BODY,
+        };
+        if declared.is_some_and(|length: usize| length > max) {
+            return Err(too_large(max));
         }
-        read(request.into_body()).await.map(Self)
+        read(request.into_body(), max).await.map(Self)
     }
 }
 
 /// The whole body, in memory of its own: a parked request must not pin the connection's read buffer.
-async fn read(body: Body) -> Result<Bytes, Problem> {
-    let whole = Limited::new(body, MAX_BODY).collect();
+async fn read(body: Body, max: usize) -> Result<Bytes, Problem> {
+    let whole = Limited::new(body, max).collect();
     let Ok(whole) = tokio::time::timeout(BODY_TIMEOUT, whole).await else {
         return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body took too long to arrive."));
     };
     match whole {
         Ok(body) => Ok(Bytes::copy_from_slice(&body.to_bytes())),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(max)),
         Err(error) => Err(Problem::bad_request(format!("The body could not be read: {error}."))),
     }
 }
@@ -61,8 +69,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", format!("The body is over {MAX_BODY} bytes."))
+fn too_large(max: usize) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", format!("The body is over {max} bytes."))
 }
 
 /// A JSON body.

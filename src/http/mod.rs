@@ -6,21 +6,30 @@
 mod asks;
 mod connections;
 mod context;
+mod device_name;
+mod devices;
+mod entrance;
 mod events;
 mod extract;
 mod guard;
 mod hook;
+mod lan;
+mod loopback;
 mod page;
+mod pairing;
 mod previews;
 mod problem;
+mod reach;
 mod sign_in;
+mod throttle;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -34,13 +43,18 @@ use crate::PROTOCOL;
 use crate::api::{Problem, Version};
 use crate::claude_code::Policy;
 use crate::instance::Tokens;
+use crate::pairing::Pairings;
 use crate::registry::Registry;
 use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
+use devices::Devices;
 use guard::{Caller, Guard, Scope};
+pub(crate) use lan::Lan;
 use previews::Previews;
+pub(crate) use reach::{LanReach, Reach};
 use sign_in::LaunchCodes;
+use throttle::Throttle;
 
 /// What every handler has at hand; cheap to clone.
 #[derive(Debug, Clone)]
@@ -49,6 +63,10 @@ pub(crate) struct App {
     store: Store,
     guard: Arc<Guard>,
     launch_codes: Arc<LaunchCodes>,
+    devices: Arc<Devices>,
+    pairings: Arc<Pairings>,
+    throttle: Arc<Throttle>,
+    reach: Arc<Reach>,
     previews: Arc<Previews>,
     policy: Policy,
     closing: watch::Receiver<bool>,
@@ -56,18 +74,30 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// For the API on this port of 127.0.0.1, until `closing` says true.
+    /// For the API on this port of 127.0.0.1 and wherever else it can be reached, until `closing` says true.
     pub(crate) fn new(
         registry: Registry,
         store: Store,
         tokens: &Tokens,
         port: u16,
+        reach: Reach,
         policy: Policy,
         closing: watch::Receiver<bool>,
     ) -> Self {
-        let guard = Arc::new(Guard::new(tokens, port));
-        let (launch_codes, previews, stop) = Default::default();
-        Self { registry, store, guard, launch_codes, previews, policy, closing, stop }
+        Self {
+            registry,
+            store,
+            guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),
+            launch_codes: Arc::default(),
+            devices: Arc::default(),
+            pairings: Arc::default(),
+            throttle: Arc::default(),
+            reach: Arc::new(reach),
+            previews: Arc::default(),
+            policy,
+            closing,
+            stop: Arc::default(),
+        }
     }
 
     /// Notified when somebody with the right to asks the daemon to stop.
@@ -103,25 +133,40 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(context::context))
         .routes(routes!(previews::place))
         .routes(routes!(events::events))
+        .routes(routes!(devices::sign_out))
         .routes(routes!(version));
     let answer = OpenApiRouter::new()
         .routes(routes!(asks::answer))
         .routes(routes!(asks::dismiss))
         .routes(routes!(asks::release));
+    let admin = OpenApiRouter::new()
+        .routes(routes!(sign_in::launch))
+        .routes(routes!(pairing::begin))
+        .routes(routes!(pairing::look))
+        .routes(routes!(pairing::confirm))
+        .routes(routes!(pairing::refuse))
+        .routes(routes!(devices::list))
+        .routes(routes!(devices::revoke))
+        .routes(routes!(stop));
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
-        .merge(scoped(Scope::Admin, OpenApiRouter::new().routes(routes!(sign_in::launch)).routes(routes!(stop))))
+        .merge(scoped(Scope::Admin, admin))
         // These need no token: one says nothing, the others take a code or a name instead.
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
+        .routes(routes!(pairing::claim))
+        .routes(routes!(pairing::token))
         .routes(routes!(previews::show))
         .split_for_parts();
     describe(&mut openapi);
+    // As text it needs a fraction of the memory, and is ready to be sent.
+    let description = Bytes::from(serde_json::to_vec(&openapi).unwrap_or_default());
+    drop(openapi);
     let openapi = Router::new()
-        .route("/v1/openapi.json", get(async move || Json(openapi)))
+        .route("/v1/openapi.json", get(async move || ([(header::CONTENT_TYPE, "application/json")], description)))
         .route_layer(from_fn_with_state(Scope::Read, guard::require));
     router
         .merge(openapi)

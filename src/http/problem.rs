@@ -17,6 +17,7 @@ impl Problem {
             status: status.as_u16(),
             title: title.into(),
             hint: None,
+            retry_after: None,
             errors: Vec::new(),
             ask: None,
         }
@@ -69,6 +70,9 @@ impl IntoResponse for Problem {
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

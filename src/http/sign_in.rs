@@ -3,17 +3,20 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::Json as JsonReply;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json as JsonReply};
 use jiff::Timestamp;
 
 use crate::api::{Launch, Problem, Session, SessionRequest};
+use crate::store::DeviceKind;
 use crate::token::{Token, TokenHash};
 
 use super::App;
+use super::device_name::device_name;
+use super::entrance::Entrance;
 use super::extract::Json;
-use super::guard::oldest_page_session;
+use super::loopback;
 
 const CODE_LIFE: Duration = Duration::from_secs(60);
 const MAX_CODES: usize = 16;
@@ -55,15 +58,37 @@ pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonRe
     (status = "default", body = Problem)), security(()))]
 pub(super) async fn session(
     State(app): State<App>,
+    Extension(entrance): Extension<Entrance>,
+    headers: HeaderMap,
     Json(request): Json<SessionRequest>,
 ) -> Result<(StatusCode, JsonReply<Session>), Problem> {
+    app.throttle.check(entrance)?;
+    check_place(entrance).await?;
     if !app.launch_codes.take(TokenHash::of(request.code.as_bytes()), Instant::now()) {
-        return Err(Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
-            .hint("Ask for a new one."));
+        let problem = Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
+            .hint("Run `answerback open` again.");
+        return Err(app.throttle.failed(entrance, problem));
     }
     let token = Token::generate().map_err(Problem::internal)?;
-    app.store.add_page_session(token.hash().bytes(), Timestamp::now(), oldest_page_session()).await?;
+    let name = device_name(request.name.as_deref(), &headers);
+    app.store.add_device(name, DeviceKind::Page, token.hash().bytes(), Timestamp::now()).await?;
     Ok((StatusCode::CREATED, JsonReply(Session { token: token.reveal().to_owned() })))
+}
+
+/// Launch codes are for browsers of our user on this machine.
+async fn check_place(entrance: Entrance) -> Result<(), Problem> {
+    match entrance {
+        Entrance::Socket => Ok(()),
+        Entrance::Local { local, remote } if loopback::is_own_user(local, remote).await => Ok(()),
+        Entrance::Local { .. } => {
+            tracing::warn!("another user was kept from signing in with a launch code");
+            Err(Problem::forbidden("other-user", "A launch code is for browsers of the user who got it."))
+        }
+        Entrance::Public(_) | Entrance::Lan(_) => {
+            Err(Problem::forbidden("pairing-only", "Launch codes are for browsers on the same machine.")
+                .hint("Run `answerback pair` there, and pair this device."))
+        }
+    }
 }
 
 #[cfg(test)]

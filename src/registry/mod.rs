@@ -175,7 +175,7 @@ impl Registry {
             },
         };
         let ask = if ask.is_open() {
-            let by = Source { channel: Channel::Terminal, agent: None };
+            let by = Source { channel: Channel::Terminal, agent: None, device: None };
             let outcome = Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes });
             match self.settle(ask.id, outcome, Some(by)).await {
                 Ok(ask) | Err(SettleError::Conflict(ask) | SettleError::Gone(ask)) => ask,

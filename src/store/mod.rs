@@ -7,6 +7,7 @@
 //! - Only this module knows SQLite.
 
 mod commit;
+mod devices;
 mod rows;
 mod schema;
 
@@ -15,12 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Receipt, Settlement};
 
 pub use commit::Sink;
 use commit::{Context, Owner};
+pub use devices::{Device, DeviceKind};
 
 /// A place in the order of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -334,39 +336,6 @@ impl Store {
     /// Forgets the asks that were settled before a time. Open ones are never forgotten.
     pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
         self.owner.call(true, move |context| Ok(rows::purge(context.connection, settled_before)?)).await
-    }
-
-    /// Keeps the hash of a page's token, and forgets those from before `expired`.
-    pub async fn add_page_session(
-        &self,
-        token_hash: [u8; 32],
-        at: Timestamp,
-        expired: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.owner
-            .call(true, move |context| {
-                rows::purge_page_sessions(context.connection, expired)?;
-                context.connection.execute(
-                    "INSERT INTO page_sessions (token_hash, created_at) VALUES (?1, ?2)",
-                    (token_hash, at.as_millisecond()),
-                )?;
-                Ok(())
-            })
-            .await
-    }
-
-    /// Whether a page's token was given out after a time.
-    pub async fn has_page_session(&self, token_hash: [u8; 32], since: Timestamp) -> Result<bool, StoreError> {
-        self.owner
-            .call(false, move |context| {
-                let found = context
-                    .connection
-                    .prepare_cached("SELECT 1 FROM page_sessions WHERE token_hash = ?1 AND created_at > ?2")?
-                    .query_row((token_hash, since.as_millisecond()), |_| Ok(()))
-                    .optional()?;
-                Ok(found.is_some())
-            })
-            .await
     }
 
     /// Lets what was sent before finish, then closes the file.

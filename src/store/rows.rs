@@ -16,11 +16,7 @@ const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_a
 fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
     let settlement = match json_or_null(row, 9)? {
         None => None,
-        Some(outcome) => Some(Settlement {
-            outcome,
-            by: json_or_null(row, 10)?,
-            at: time(row, 11)?.ok_or_else(|| broken(11, "a settled ask without a time"))?,
-        }),
+        Some(outcome) => Some(Settlement { outcome, by: json_or_null(row, 10)?, at: time_or_broken(row, 11)? }),
     };
     let key: String = row.get(1)?;
     Ok(Ask {
@@ -29,7 +25,7 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         origin: word(row, 2)?,
         project: row.get(3)?,
         questions: json(row, 4)?,
-        opened_at: time(row, 5)?.ok_or_else(|| broken(5, "an ask without a time"))?,
+        opened_at: time_or_broken(row, 5)?,
         expires_at: time(row, 6)?,
         on_timeout: word(row, 7)?,
         racing: row.get(12)?,
@@ -55,12 +51,12 @@ fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::
 }
 
 /// An enum without content is kept as its bare word.
-fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|error| broken(column, error))
 }
 
-fn to_word(value: impl Serialize) -> rusqlite::Result<String> {
+pub(super) fn to_word(value: impl Serialize) -> rusqlite::Result<String> {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => Ok(word),
         Ok(_) => Err(rusqlite::Error::ToSqlConversionFailure("not a word".into())),
@@ -75,6 +71,11 @@ fn to_json(value: impl Serialize) -> rusqlite::Result<String> {
 fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
     let millis: Option<i64> = row.get(column)?;
     millis.map(|millis| Timestamp::from_millisecond(millis).map_err(|error| broken(column, error))).transpose()
+}
+
+/// Where there is always one.
+pub(super) fn time_or_broken(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    time(row, column)?.ok_or_else(|| broken(column, "a time is missing"))
 }
 
 pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp) -> rusqlite::Result<AskId> {
@@ -267,11 +268,6 @@ pub(super) fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'events'", [], |row| row.get(0))
         .optional()
         .map(|seq| seq.unwrap_or(0))
-}
-
-/// Forgets the sign-ins of pages before a time.
-pub(super) fn purge_page_sessions(connection: &Connection, created_before: Timestamp) -> rusqlite::Result<usize> {
-    connection.execute("DELETE FROM page_sessions WHERE created_at < ?1", [created_before.as_millisecond()])
 }
 
 /// Forgets what was settled before a time; its events go with it.

@@ -49,6 +49,19 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE asks ADD COLUMN receipt TEXT;   -- JSON; NULL until it is seen
     CREATE INDEX asks_digest ON asks (session, digest, id) WHERE digest IS NOT NULL;
 ",
+    "
+    CREATE TABLE devices (
+        id           INTEGER PRIMARY KEY AUTOINCREMENT,
+        name         TEXT NOT NULL,
+        kind         TEXT NOT NULL,
+        token_hash   BLOB NOT NULL UNIQUE,
+        created_at   INTEGER NOT NULL,
+        last_seen_at INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO devices (name, kind, token_hash, created_at, last_seen_at)
+        SELECT 'browser', 'page', token_hash, created_at, created_at FROM page_sessions ORDER BY created_at;
+    DROP TABLE page_sessions;
+",
 ];
 
 const NEWEST: u32 = MIGRATIONS.len() as u32;

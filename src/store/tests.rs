@@ -229,14 +229,24 @@ async fn a_damaged_row_does_not_keep_the_others_away() {
 }
 
 #[tokio::test]
-async fn page_sessions_end() {
+async fn devices_that_are_not_used_are_forgotten() {
     let world = World::new();
-    let now = Timestamp::now();
-    let hour = jiff::SignedDuration::from_hours(1);
-    world.store.add_page_session([1; 32], now - hour * 3, now - hour * 5).await.unwrap();
-    assert!(world.store.has_page_session([1; 32], now - hour * 4).await.unwrap());
-    assert!(!world.store.has_page_session([1; 32], now - hour * 2).await.unwrap());
-    assert!(!world.store.has_page_session([2; 32], now - hour * 4).await.unwrap());
-    world.store.add_page_session([2; 32], now, now - hour * 2).await.unwrap();
-    assert!(!world.store.has_page_session([1; 32], now - hour * 4).await.unwrap());
+    let store = &world.store;
+    let (now, day) = (Timestamp::now(), jiff::SignedDuration::from_hours(24));
+    let page = store.add_device("Browser".into(), DeviceKind::Page, [1; 32], now - day * 60).await.unwrap();
+    let at = |token: u8, time: Timestamp| async move { store.device([token; 32], time).await.unwrap() };
+    assert_eq!(at(1, now - day * 31).await.unwrap().name, "Browser");
+    assert_eq!(at(1, now - day * 30).await, None);
+    assert_eq!(at(2, now).await, None);
+    store.device_seen(page, now - day * 20).await.unwrap();
+    assert_eq!(at(1, now).await.unwrap().last_seen_at.as_millisecond(), (now - day * 20).as_millisecond());
+
+    let phone = store.add_device("Phone".into(), DeviceKind::Paired, [2; 32], now - day * 40).await.unwrap();
+    assert_eq!(store.devices(now).await.unwrap().len(), 2);
+    assert_eq!(at(2, now + day * 49).await.unwrap().kind, DeviceKind::Paired);
+    assert_eq!(at(2, now + day * 50).await, None);
+    assert!(store.remove_device(phone).await.unwrap() && !store.remove_device(phone).await.unwrap());
+    assert_eq!(at(2, now).await, None);
+    // Nobody gets its id.
+    assert_ne!(store.add_device("Other".into(), DeviceKind::Paired, [3; 32], now).await.unwrap(), phone);
 }

@@ -1,6 +1,6 @@
 //! A plain HTTP/1.1 client that sends exactly what it is told to, also what no honest client would send.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -56,23 +56,30 @@ impl Request<'_> {
     }
 
     pub(crate) fn over_tcp(&self, address: &str) -> std::io::Result<Reply> {
-        let mut stream = TcpStream::connect(address)?;
+        let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        self.send(&mut stream);
-        read(&mut BufReader::new(stream))
+        self.over(stream)
     }
 
     pub(crate) fn over_socket(&self, path: &Path) -> std::io::Result<Reply> {
-        let mut stream = UnixStream::connect(path)?;
+        let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
+        self.over(stream)
+    }
+
+    pub(crate) fn over(&self, mut stream: impl Read + Write) -> std::io::Result<Reply> {
         self.send(&mut stream);
         read(&mut BufReader::new(stream))
     }
 
     /// Leaves the body to be read as it comes.
     pub(crate) fn stream(&self, address: &str) -> std::io::Result<(Reply, BufReader<TcpStream>)> {
-        let mut stream = TcpStream::connect(address)?;
+        let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
+        self.stream_over(stream)
+    }
+
+    pub(crate) fn stream_over<S: Read + Write>(&self, mut stream: S) -> std::io::Result<(Reply, BufReader<S>)> {
         self.send(&mut stream);
         let mut reader = BufReader::new(stream);
         Ok((read_head(&mut reader)?, reader))

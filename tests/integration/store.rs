@@ -5,6 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::json;
 
+use crate::http::Request;
 use crate::world::{ANSWERBACK, World, call, question};
 
 #[test]
@@ -61,4 +62,27 @@ fn the_first_schema_still_loads() {
     // The answer it holds is still given.
     let call = call("s1", "answered", &[question("Which?"), question("Many?")]);
     assert_eq!(world.hook(&call).reply()["updatedInput"]["answers"], json!({"Which?": "A", "Many?": "X, Y"}));
+}
+
+#[test]
+fn the_second_schema_still_loads_and_its_page_stays_signed_in() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v2.sql")).unwrap();
+    let token = "c3fb4611198f1335096b1824f4e0894380f6eeefb2d74b0ea21e5b3855943a16";
+    let now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+    connection.execute(&format!("UPDATE page_sessions SET created_at = {now} - 86400000"), []).unwrap();
+    drop(connection);
+    drop(world.daemon());
+    let mut headers = world.headers();
+    headers.retain(|(name, _)| name != "authorization");
+    headers.push(("authorization".into(), format!("Bearer {token}")));
+    let request = Request { line: "GET /v1/asks?state=all", headers, body: b"" };
+    let list = request.over_tcp(&world.address()).unwrap().expect(200).json();
+    let asks = list["asks"].as_array().unwrap();
+    let answered = asks.iter().find(|ask| ask["key"] == "s2__answered").unwrap();
+    assert_eq!(answered["outcome"]["by"], json!({"channel": "page", "agent": "browser/1.0"}));
+    assert_eq!(answered["receipt"]["as_sent"], true);
+    assert_eq!(asks.iter().filter(|ask| ask["state"] == "open").count(), 1);
 }

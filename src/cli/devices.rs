@@ -1,0 +1,125 @@
+//! `answerback devices`: who was let in, and how to show them out.
+
+use anstream::eprintln;
+use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr;
+
+use crate::api::{DeviceList, DeviceView, Nothing};
+use crate::client::Client;
+use crate::store::DeviceKind;
+use crate::terminal::{one_line, style};
+
+use super::exit::{Exit, hinted};
+use super::{client, print_json, time};
+
+/// List the browsers and phones that are signed in, or sign them out
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  \
+    answerback devices\n  \
+    answerback devices revoke 3\n  \
+    answerback devices revoke 'Safari on iPhone'\n  \
+    answerback devices revoke --all"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Print JSON, as `GET /v1/devices` gives it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Sign devices out: their tokens are refused from now on, and what they show stops changing
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback devices revoke 3\n  \
+    answerback devices revoke 'Safari on iPhone'\n  \
+    answerback devices revoke --all")]
+struct RevokeArgs {
+    /// Numbers or names, as `answerback devices` lists them
+    #[arg(value_name = "ID|NAME", required_unless_present = "all", conflicts_with = "all")]
+    devices: Vec<String>,
+    /// All of them
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = client()?;
+    let list: DeviceList = client.get("/v1/devices")?;
+    match &args.command {
+        Some(Command::Revoke(args)) => revoke(&client, &list.devices, args)?,
+        None if args.json => print_json(&list)?,
+        None => show(&list.devices)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn show(devices: &[DeviceView]) -> anyhow::Result<()> {
+    if devices.is_empty() {
+        outln!("No device is signed in. Let one in with: answerback pair");
+    }
+    let now = Timestamp::now();
+    let rows: Vec<[String; 4]> = devices.iter().map(|device| row(device, now)).collect();
+    let width = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
+    let (ids, names, kinds) = (width(0), width(1), width(2));
+    let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
+    let (choice, strong, faint) = (style::CHOICE, style::STRONG, style::FAINT);
+    for [id, name, kind, seen] in &rows {
+        outln!(
+            "{}{choice}{id}{choice:#}  {strong}{name}{strong:#}{}  {kind}{}  {faint}{seen}{faint:#}",
+            pad(id, ids),
+            pad(name, names),
+            pad(kind, kinds)
+        );
+    }
+    Ok(())
+}
+
+fn row(device: &DeviceView, now: Timestamp) -> [String; 4] {
+    let kind = match device.kind {
+        DeviceKind::Page => "this machine",
+        DeviceKind::Paired => "paired",
+    };
+    let ago = |then| time::age(then, now);
+    let seen = format!("since {}, last seen {} ago", time::local(device.created_at), ago(device.last_seen_at));
+    [device.id.to_string(), one_line(&device.name), kind.to_owned(), seen]
+}
+
+/// All that were named, or none of them.
+fn revoke(client: &Client, devices: &[DeviceView], args: &RevokeArgs) -> anyhow::Result<()> {
+    let chosen: Vec<&DeviceView> = if args.all {
+        devices.iter().collect()
+    } else {
+        args.devices.iter().map(|text| find(devices, text)).collect::<anyhow::Result<_>>()?
+    };
+    for device in chosen {
+        client.post::<()>(&format!("/v1/devices/{}/revoke", device.id), &Nothing {})?;
+        eprintln!("Signed out: {}.", one_line(&device.name));
+    }
+    Ok(())
+}
+
+fn find<'a>(devices: &'a [DeviceView], text: &str) -> anyhow::Result<&'a DeviceView> {
+    if let Some(device) = devices.iter().find(|device| device.id.to_string() == text) {
+        return Ok(device);
+    }
+    let named: Vec<_> = devices.iter().filter(|device| one_line(&device.name) == one_line(text)).collect();
+    match named.as_slice() {
+        [device] => Ok(device),
+        [] => Err(hinted(format!("there is no device {text}"), "answerback devices lists them.")),
+        several => {
+            let ids: Vec<_> = several.iter().map(|device| device.id.to_string()).collect();
+            Err(hinted(
+                format!("{} devices are called {text}", several.len()),
+                format!("Name them by their numbers: {}.", ids.join(", ")),
+            ))
+        }
+    }
+}

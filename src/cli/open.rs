@@ -1,0 +1,128 @@
+//! `answerback open`: the page, in a browser of this machine.
+//!
+//! The address holds a one-time code, and browsers are opened with addresses as arguments, which other users of the machine can
+//! read. That gains them nothing on Linux, where the daemon asks the kernel whose connection brings the code. A file that only
+//! we can read would hide it everywhere, but browsers in sandboxes (snap, flatpak) may not read it either.
+
+use std::env;
+use std::ffi::OsString;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use serde_json::Value;
+
+use crate::api::{Launch, Nothing};
+use crate::client::Client;
+
+use super::client;
+use super::exit::{Exit, hinted};
+
+/// An opener that fails does so at once; one that works may live as long as its browser.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Open the page in a browser
+///
+/// The browser is signed in by a code in the address, which is good once and for one minute. $BROWSER chooses the browser.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback open\n  \
+    answerback open --print    # just the address, for a browser of your choice")]
+pub(super) struct Args {
+    /// Print the address and open nothing
+    #[arg(long)]
+    print: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = client()?;
+    let url = url(&client)?;
+    if args.print {
+        outln!("{url}");
+        return Ok(Exit::Success);
+    }
+    if openers(&url).into_iter().any(opens) {
+        eprintln!("The page opens in your browser.");
+    } else {
+        eprintln!("No browser could be opened here. Open this within a minute, in a browser on this machine:");
+        outln!("{url}");
+    }
+    Ok(Exit::Success)
+}
+
+fn url(client: &Client) -> anyhow::Result<String> {
+    let launch: Launch = client.post("/v1/launch", &Nothing {})?;
+    let published: Value = serde_json::from_slice(&std::fs::read(client.paths().daemon_json())?)?;
+    let base = published["url"].as_str().ok_or_else(|| hinted("daemon.json has no url", "Run: answerback restart"))?;
+    Ok(format!("{base}/#launch={}", launch.code))
+}
+
+/// What to try, in order. No shell is involved.
+fn openers(url: &str) -> Vec<Command> {
+    let mut openers: Vec<Command> =
+        env::var("BROWSER").unwrap_or_default().split(':').filter_map(|browser| from_variable(browser, url)).collect();
+    let has_screen = |name: &str| env::var_os(name).is_some_and(|value: OsString| !value.is_empty());
+    let system = if cfg!(target_os = "macos") {
+        Some("open")
+    } else {
+        // Without a screen it would open a browser in the terminal, or none.
+        (has_screen("DISPLAY") || has_screen("WAYLAND_DISPLAY")).then_some("xdg-open")
+    };
+    openers.extend(system.map(|program| {
+        let mut opener = Command::new(program);
+        opener.arg(url);
+        opener
+    }));
+    openers
+}
+
+/// A program with arguments; `%s` stands for the address, which comes last otherwise.
+fn from_variable(browser: &str, url: &str) -> Option<Command> {
+    let mut words = browser.split_whitespace();
+    let mut opener = Command::new(words.next()?);
+    let mut has_url = false;
+    for word in words {
+        has_url |= word.contains("%s");
+        opener.arg(word.replace("%s", url));
+    }
+    if !has_url {
+        opener.arg(url);
+    }
+    Some(opener)
+}
+
+fn opens(mut opener: Command) -> bool {
+    opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.spawn().is_ok_and(works)
+}
+
+fn works(mut opener: Child) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        match opener.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => thread::sleep(LOOK),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_may_hold_arguments() {
+        let parts = |browser: &str| {
+            let command = from_variable(browser, "http://u")?;
+            let words = std::iter::once(command.get_program()).chain(command.get_args());
+            Some(words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(parts("firefox").unwrap(), ["firefox", "http://u"]);
+        assert_eq!(parts("firefox --new-window %s").unwrap(), ["firefox", "--new-window", "http://u"]);
+        assert_eq!(parts(" "), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! `answerback pair`: let a phone in.
+
+use std::io::{self, BufRead, Write};
+
+use anstream::eprintln;
+use serde_json::json;
+
+use crate::api::{ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView};
+use crate::client::{Client, ClientError};
+use crate::terminal::{self, harmless_json, one_line, sanitise, style, wrap};
+
+use super::exit::{Exit, hinted};
+use super::{client, qr};
+
+/// One round of waiting; then it is asked again.
+const ROUND_SECONDS: u32 = 60;
+const DIGITS: usize = 6;
+/// Of a fingerprint: sixteen bytes, each with its colon.
+const HALF: usize = 16 * 3;
+const WARNING: &str = "The phone will warn that it does not know the certificate: nobody vouches for it but you. If you do not \
+    trust this network, compare the SHA-256 of the certificate that the phone shows:";
+
+/// Let a phone, or any other browser, answer questions
+///
+/// Shows a QR code. Scan it with the phone, and type the six digits that the phone shows: so nobody else gets in, even if
+/// they saw the code. It needs `lan_address` or `public_url` in config.toml.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback pair\n  \
+    answerback pair --name 'Work phone'\n  \
+    answerback devices                    # who was let in, and how to show them out")]
+pub(super) struct Args {
+    /// What to call the device; otherwise it says so itself
+    #[arg(long)]
+    name: Option<String>,
+    /// Print one line of JSON for each step; the digits are still read from stdin
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = client()?;
+    let pairing: Pairing = client.post("/v1/pairing", &PairingRequest { name: args.name.clone() })?;
+    if args.json {
+        print_line(&pairing)?;
+    } else {
+        show(&pairing)?;
+    }
+    let Some(name) = until_claimed(&client, &pairing.id)? else { return over() };
+    if args.json {
+        print_line(&json!({"state": PairingState::Claimed, "name": name}))?;
+    }
+    let name = one_line(&name);
+    let strong = style::STRONG;
+    eprintln!("{strong}{name}{strong:#} wants to be let in, and shows six digits.");
+    if !confirm(&client, &pairing.id)? {
+        return over();
+    }
+    if args.json {
+        print_line(&json!({"state": PairingState::Confirmed, "name": name}))?;
+    }
+    let good = style::GOOD;
+    eprintln!("{good}Paired.{good:#} {name} can see and answer questions now.");
+    Ok(Exit::Success)
+}
+
+fn over() -> anyhow::Result<Exit> {
+    Err(hinted("nobody was let in", "Run answerback pair again."))
+}
+
+fn print_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    outln!("{}", harmless_json(&serde_json::to_string(value)?));
+    Ok(())
+}
+
+fn show(pairing: &Pairing) -> anyhow::Result<()> {
+    match qr::lines(&pairing.url, terminal::width())? {
+        Some(lines) => {
+            for line in lines {
+                outln!("{line}");
+            }
+        }
+        None => eprintln!("This terminal is too narrow for the QR code."),
+    }
+    let (strong, faint) = (style::STRONG, style::FAINT);
+    outln!("{strong}{}{strong:#}", sanitise(&pairing.url));
+    let minutes = pairing.expires_in_seconds / 60;
+    eprintln!("Scan it with the phone, or open the address there, within {minutes} minutes.");
+    if let Some(fingerprint) = &pairing.fingerprint {
+        for line in wrap(WARNING, terminal::width()) {
+            eprintln!("{line}");
+        }
+        let (first, second) = fingerprint.split_at_checked(HALF).unwrap_or((fingerprint, ""));
+        outln!("{faint}{}{faint:#}", sanitise(first));
+        outln!("{faint}{}{faint:#}", sanitise(second));
+    }
+    Ok(())
+}
+
+/// The name of the device that has shown the code, or nothing if it is over.
+fn until_claimed(client: &Client, id: &str) -> Result<Option<String>, ClientError> {
+    loop {
+        let pairing: PairingView = client.get(&format!("/v1/pairing/{id}?wait={ROUND_SECONDS}"))?;
+        match pairing.state {
+            PairingState::Waiting => {}
+            PairingState::Claimed => return Ok(Some(pairing.name.unwrap_or_default())),
+            PairingState::Confirmed | PairingState::Refused | PairingState::Expired => return Ok(None),
+        }
+    }
+}
+
+/// Whether the person typed what the device shows.
+fn confirm(client: &Client, id: &str) -> anyhow::Result<bool> {
+    let mut lines = io::stdin().lock().lines();
+    loop {
+        eprint_prompt("Type them here (or nothing, to refuse): ")?;
+        let typed = lines.next().transpose()?.unwrap_or_default();
+        let typed: String = typed.split_whitespace().collect();
+        if typed.is_empty() {
+            client.post::<Nothing>(&format!("/v1/pairing/{id}/refuse"), &Nothing {})?;
+            return Ok(false);
+        }
+        if typed.len() != DIGITS || !typed.bytes().all(|byte| byte.is_ascii_digit()) {
+            eprintln!("These are not six digits.");
+            continue;
+        }
+        match client.post::<Nothing>(&format!("/v1/pairing/{id}/confirm"), &ConfirmRequest { check: typed }) {
+            Ok(Nothing {}) => return Ok(true),
+            Err(ClientError::Refused(problem)) if problem.status == 422 => {
+                eprintln!("{} {}", sanitise(&problem.title), sanitise(problem.hint.as_deref().unwrap_or_default()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn eprint_prompt(prompt: &str) -> io::Result<()> {
+    let mut stderr = anstream::stderr();
+    stderr.write_all(prompt.as_bytes())?;
+    stderr.flush()
+}

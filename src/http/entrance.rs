@@ -1,0 +1,298 @@
+//! The ways in, and what a browser must say to be let in there: the name it used for us (`Host`) and the page it comes from
+//! (`Origin`, `Sec-Fetch-Site`), exactly. So a foreign site can neither read nor act, whatever it knows.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use axum::http::header::{self, HeaderMap, HeaderName};
+
+use crate::address::{self, PublicUrl};
+use crate::api::Problem;
+
+/// The way a connection came in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Peer {
+    /// The unix socket; the other end is of our user.
+    Socket,
+    /// TCP on loopback; the other end may be anybody on this machine, or a proxy.
+    Tcp { local: SocketAddr, remote: SocketAddr },
+    /// TLS from the network.
+    Lan { local: SocketAddr, remote: SocketAddr },
+}
+
+/// Where a request comes from, as far as it can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Entrance {
+    /// A program of our user.
+    Socket,
+    /// This machine.
+    Local { local: SocketAddr, remote: SocketAddr },
+    /// Anywhere, through the proxy at this address.
+    Public(IpAddr),
+    /// The local network.
+    Lan(IpAddr),
+}
+
+impl Entrance {
+    /// Whether the tokens of `daemon.json` and launch codes count here: they are for this machine.
+    pub(super) fn is_local(self) -> bool {
+        matches!(self, Self::Socket | Self::Local { .. })
+    }
+
+    /// Who is blamed for failures: a machine. Whoever has an IPv6 network has all of its addresses.
+    pub(super) fn blamed(self) -> Option<(bool, IpAddr)> {
+        let (is_public, address) = match self {
+            Self::Socket => return None,
+            Self::Local { remote, .. } => (false, remote.ip()),
+            Self::Lan(address) => (false, address),
+            // Others than the machine itself are behind the proxy.
+            Self::Public(address) => (true, address),
+        };
+        let address = match address.to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+            address => address,
+        };
+        Some((is_public, address))
+    }
+}
+
+/// The names under which we can be reached.
+#[derive(Debug)]
+pub(super) struct Names {
+    loopback: [String; 2],
+    public: Option<PublicUrl>,
+    machine: Vec<String>,
+}
+
+/// What only proxies send.
+const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+
+impl Names {
+    /// For the API on this port of 127.0.0.1.
+    pub(super) fn new(port: u16, public: Option<PublicUrl>) -> Self {
+        let loopback = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        Self { loopback, public, machine: address::host_names() }
+    }
+
+    /// Refuses what a browser sends on behalf of another site, unless a person just follows a link to the page (`is_visit`), and what
+    /// comes in by a way that is not configured.
+    pub(super) fn enter(&self, peer: Peer, is_visit: bool, headers: &HeaderMap) -> Result<Entrance, Problem> {
+        let Ok(host) = only(headers, header::HOST).map(Option::unwrap_or_default) else { return Err(foreign_host()) };
+        let entrance = match peer {
+            Peer::Socket => {
+                // No browser speaks to a unix socket: this comes through a proxy that must not exist.
+                if headers.contains_key(header::ORIGIN) || headers.contains_key(header::REFERER) {
+                    return Err(Problem::forbidden("foreign-origin", "The socket is not for browsers."));
+                }
+                return Ok(Entrance::Socket);
+            }
+            Peer::Tcp { local, remote } if self.loopback.iter().any(|own| own == host) => {
+                if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
+                    return Err(Problem::forbidden("foreign-host", "A proxy must pass on the name it was reached by.")
+                        .hint(
+                            "Let it send the Host header it got, and set public_url in config.toml to that address.",
+                        ));
+                }
+                Entrance::Local { local, remote }
+            }
+            Peer::Tcp { remote, .. } if self.public.as_ref().is_some_and(|url| url.host() == host) => {
+                Entrance::Public(remote.ip())
+            }
+            Peer::Lan { local, remote } if self.is_own(host, local) => Entrance::Lan(remote.ip()),
+            Peer::Tcp { .. } | Peer::Lan { .. } => return Err(foreign_host()),
+        };
+        match only(headers, header::ORIGIN) {
+            Ok(None) => {}
+            Ok(Some(origin)) if self.is_own_page(entrance, origin, host) => {}
+            _ => return Err(foreign_origin()),
+        }
+        match only(headers, HeaderName::from_static("sec-fetch-site")) {
+            Ok(None | Some("same-origin" | "none")) => Ok(entrance),
+            Ok(Some("same-site" | "cross-site")) if is_visit => Ok(entrance),
+            _ => Err(foreign_origin()),
+        }
+    }
+
+    /// On the network: the address that was reached, or a name of this machine.
+    fn is_own(&self, host: &str, local: SocketAddr) -> bool {
+        let is = |name: &str| address::authority(name, local.port()) == host;
+        is(&address::ip_host(local.ip())) || self.machine.iter().any(|name| is(name))
+    }
+
+    fn is_own_page(&self, entrance: Entrance, origin: &str, host: &str) -> bool {
+        match entrance {
+            Entrance::Socket => false,
+            Entrance::Local { .. } => self.loopback.iter().any(|own| origin.strip_prefix("http://") == Some(own)),
+            Entrance::Public(_) => self.public.as_ref().is_some_and(|url| url.as_str() == origin),
+            Entrance::Lan(_) => origin.strip_prefix("https://") == Some(host),
+        }
+    }
+}
+
+fn foreign_host() -> Problem {
+    Problem::forbidden("foreign-host", "The Host header is not an address of this daemon.").hint(
+        "To reach it under another name, through a proxy or a tunnel, set public_url in config.toml to that address.",
+    )
+}
+
+fn foreign_origin() -> Problem {
+    Problem::forbidden("foreign-origin", "Other sites may not use this daemon.")
+}
+
+/// The value of a header that may be there once.
+fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(drop),
+        (Some(_), Some(_)) => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCAL: &str = "127.0.0.1:27563";
+    const REMOTE: &str = "127.0.0.1:50000";
+
+    fn names() -> Names {
+        let public = PublicUrl::try_from("https://answers.example.org".to_owned()).unwrap();
+        Names { machine: vec!["box".into(), "box.local".into()], ..Names::new(27563, Some(public)) }
+    }
+
+    fn enter(peer: Peer, headers: &[(&'static str, &str)]) -> Option<Entrance> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        names().enter(peer, false, &map).ok()
+    }
+
+    fn tcp() -> Peer {
+        Peer::Tcp { local: LOCAL.parse().unwrap(), remote: REMOTE.parse().unwrap() }
+    }
+
+    fn local() -> Entrance {
+        Entrance::Local { local: LOCAL.parse().unwrap(), remote: REMOTE.parse().unwrap() }
+    }
+
+    fn lan(local: &str) -> Peer {
+        Peer::Lan { local: local.parse().unwrap(), remote: "192.168.1.9:50000".parse().unwrap() }
+    }
+
+    #[test]
+    fn hosts() {
+        for host in ["127.0.0.1:27563", "localhost:27563"] {
+            assert_eq!(enter(tcp(), &[("host", host)]), Some(local()), "{host}");
+        }
+        let public = enter(tcp(), &[("host", "answers.example.org")]);
+        assert_eq!(public, Some(Entrance::Public("127.0.0.1".parse().unwrap())));
+        for host in [
+            "evil.com",
+            "127.0.0.1",
+            "localhost",
+            "127.0.0.1.nip.io:27563",
+            "localhost:1",
+            "0.0.0.0:27563",
+            "",
+            "localhost:27563.evil.com",
+            "LOCALHOST:27563 ",
+            "localhost:027563",
+            "answers.example.org:443",
+            "answers.example.org:27563",
+            "answers.example.org.evil.com",
+            "box:27563",
+        ] {
+            assert_eq!(enter(tcp(), &[("host", host)]), None, "{host}");
+        }
+        assert_eq!(enter(tcp(), &[]), None);
+        assert_eq!(enter(tcp(), &[("host", "localhost:27563"), ("host", "localhost:27563")]), None);
+    }
+
+    #[test]
+    fn hosts_on_the_network() {
+        let entered = Some(Entrance::Lan("192.168.1.9".parse().unwrap()));
+        for (local, host) in [
+            ("192.168.1.5:27564", "192.168.1.5:27564"),
+            ("192.168.1.5:27564", "box.local:27564"),
+            ("192.168.1.5:27564", "box:27564"),
+            ("[::ffff:192.168.1.5]:27564", "192.168.1.5:27564"),
+            ("[fd00::2]:27564", "[fd00::2]:27564"),
+            ("192.168.1.5:443", "192.168.1.5"),
+        ] {
+            assert_eq!(enter(lan(local), &[("host", host)]), entered, "{host}");
+            let origin = format!("https://{host}");
+            assert_eq!(enter(lan(local), &[("host", host), ("origin", &origin)]), entered, "{origin}");
+            let plain = format!("http://{host}");
+            assert_eq!(enter(lan(local), &[("host", host), ("origin", &plain)]), None, "{plain}");
+        }
+        for host in [
+            "127.0.0.1:27563",
+            "localhost:27563",
+            "localhost:27564",
+            "192.168.1.6:27564",
+            "192.168.1.5:27563",
+            "192.168.1.5",
+            "answers.example.org",
+            "evil.com",
+            "box.local",
+            "box.local.evil.com:27564",
+        ] {
+            assert_eq!(enter(lan("192.168.1.5:27564"), &[("host", host)]), None, "{host}");
+        }
+    }
+
+    #[test]
+    fn origins_and_fetch_metadata() {
+        let with = |name, value| enter(tcp(), &[("host", "localhost:27563"), (name, value)]).is_some();
+        assert!(with("origin", "http://localhost:27563") && with("origin", "http://127.0.0.1:27563"));
+        for origin in [
+            "null",
+            "",
+            "http://localhost:3000",
+            "https://localhost:27563",
+            "http://localhost:27563.evil.com",
+            "https://answers.example.org",
+        ] {
+            assert!(!with("origin", origin), "{origin}");
+        }
+        assert!(with("sec-fetch-site", "same-origin") && with("sec-fetch-site", "none"));
+        assert!(!with("sec-fetch-site", "cross-site") && !with("sec-fetch-site", "same-site"));
+        let public = |origin| enter(tcp(), &[("host", "answers.example.org"), ("origin", origin)]).is_some();
+        assert!(public("https://answers.example.org"));
+        for origin in ["http://answers.example.org", "http://localhost:27563", "null", "https://answers.example.org:1"]
+        {
+            assert!(!public(origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_link_to_the_page_may_be_anywhere() {
+        let visit = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("host", "localhost:27563".parse().unwrap());
+            headers.insert(name, value.parse().unwrap());
+            names().enter(tcp(), true, &headers).is_ok()
+        };
+        assert!(visit("sec-fetch-site", "cross-site") && visit("sec-fetch-site", "same-site"));
+        assert!(!visit("sec-fetch-site", "strange") && !visit("host", "evil.com") && !visit("origin", "null"));
+    }
+
+    #[test]
+    fn a_proxy_that_hides_the_name_is_refused() {
+        for header in FORWARDED {
+            assert_eq!(enter(tcp(), &[("host", "localhost:27563"), (header, "1.2.3.4")]), None, "{header}");
+            assert!(enter(tcp(), &[("host", "answers.example.org"), (header, "1.2.3.4")]).is_some(), "{header}");
+        }
+    }
+
+    #[test]
+    fn one_machine_is_one_caller() {
+        let blamed = |address: &str| Entrance::Lan(address.parse().unwrap()).blamed();
+        assert_eq!(blamed("::ffff:127.0.0.1"), local().blamed());
+        assert_eq!(blamed("fd00::2"), blamed("fd00::ffff:3"));
+        assert_ne!(blamed("fd00::2"), blamed("fd00:0:0:1::2"));
+        assert_ne!(blamed("127.0.0.1"), Entrance::Public("127.0.0.1".parse().unwrap()).blamed());
+        assert_eq!(Entrance::Socket.blamed(), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! TLS for the local network. There is no other way to listen on anything but loopback.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::server::TlsStream;
+
+/// From the first byte to the last of the handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The first byte of every TLS connection.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// For who forgets the s.
+const PLAIN: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: 45\r\n\r\n\
+    This port speaks https: begin with https://.\n";
+
+/// A listener that speaks TLS and nothing else.
+pub(crate) struct Lan {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl std::fmt::Debug for Lan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lan").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl Lan {
+    pub(crate) fn new(listener: TcpListener, tls: Arc<ServerConfig>) -> Self {
+        Self { listener, acceptor: tls.into() }
+    }
+
+    /// The next connection, which has said nothing yet.
+    pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, TlsAcceptor)> {
+        let (stream, remote) = self.listener.accept().await?;
+        Ok((stream, remote, self.acceptor.clone()))
+    }
+}
+
+/// Speaks TLS with whoever is there, or not at all.
+pub(super) async fn handshake(mut stream: TcpStream, acceptor: TlsAcceptor) -> io::Result<TlsStream<TcpStream>> {
+    let shaken = async {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if first[0] != TLS_HANDSHAKE {
+            stream.write_all(PLAIN).await?;
+            close_gently(stream).await;
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
+        }
+        acceptor.accept(stream).await
+    };
+    tokio::time::timeout(HANDSHAKE_TIMEOUT, shaken).await?
+}
+
+/// What was not read would reset the connection, and the reply would be lost with it.
+async fn close_gently(mut stream: TcpStream) {
+    const ENOUGH: usize = 16;
+    drop(stream.shutdown().await);
+    let mut rest = [0; 1024];
+    for _ in 0..ENOUGH {
+        match tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await {
+            Ok(read) if read > 0 => {}
+            _ => return,
+        }
+    }
+}

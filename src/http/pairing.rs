@@ -1,0 +1,191 @@
+//! Pairing over HTTP: the person's side on the socket, the device's side wherever it can reach us.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as JsonReply};
+use jiff::Timestamp;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::api::{
+    ClaimRequest, Claimed, ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView, Problem,
+    Session, TokenRequest,
+};
+use crate::pairing::{Check, Fetch, STEP, Stage};
+use crate::store::DeviceKind;
+use crate::token::{Token, TokenHash};
+
+use super::App;
+use super::asks::patience;
+use super::device_name::{device_name, harmless};
+use super::entrance::Entrance;
+use super::extract::{Json, Params};
+
+/// How long to wait for the other side.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WaitParams {
+    /// Return when it has gone on, or after so many seconds: 300 at most.
+    wait: Option<u64>,
+}
+
+/// Makes a code that lets one device in. Only over the socket.
+#[utoipa::path(post, path = "/v1/pairing", request_body = PairingRequest, responses(
+    (status = 201, body = Pairing), (status = 409, body = Problem, description = "No device could reach this daemon"),
+    (status = "default", body = Problem)))]
+pub(super) async fn begin(
+    State(app): State<App>,
+    Json(request): Json<PairingRequest>,
+) -> Result<(StatusCode, JsonReply<Pairing>), Problem> {
+    let (origin, fingerprint) = app.reach.for_devices()?;
+    let name = request.name.as_deref().and_then(harmless);
+    let new = app.pairings.begin(name, Instant::now()).map_err(Problem::internal)?;
+    let pairing = Pairing {
+        url: format!("{origin}/#pair={}", new.code),
+        id: new.id,
+        code: new.code,
+        fingerprint,
+        expires_in_seconds: STEP.as_secs(),
+    };
+    Ok((StatusCode::CREATED, JsonReply(pairing)))
+}
+
+/// How far a pairing has come. With `wait` it returns once a device has shown the code. Only over the socket.
+#[utoipa::path(get, path = "/v1/pairing/{id}", params(("id" = String, Path), WaitParams), responses(
+    (status = 200, body = PairingView), (status = 404, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn look(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Params(params): Params<WaitParams>,
+) -> Result<JsonReply<PairingView>, Problem> {
+    let is_waiting = || matches!(app.pairings.look(&id, Instant::now()), Some((Stage::Waiting, _)));
+    app.wait_at_most(patience(params.wait), until(&app, || !is_waiting())).await;
+    let (stage, name) = app.pairings.look(&id, Instant::now()).ok_or_else(unknown)?;
+    let state = match stage {
+        Stage::Waiting => PairingState::Waiting,
+        Stage::Claimed => PairingState::Claimed,
+        Stage::Confirmed => PairingState::Confirmed,
+        Stage::Refused => PairingState::Refused,
+        Stage::Expired => PairingState::Expired,
+    };
+    Ok(JsonReply(PairingView { state, name }))
+}
+
+/// Says that the device shows these digits, and lets it in. Only over the socket.
+#[utoipa::path(post, path = "/v1/pairing/{id}/confirm", params(("id" = String, Path)), request_body = ConfirmRequest, responses(
+    (status = 200, body = Nothing), (status = 404, body = Problem),
+    (status = 410, body = Problem, description = "It is over, or there were too many wrong attempts"),
+    (status = 422, body = Problem, description = "The device shows something else"), (status = "default", body = Problem)))]
+pub(super) async fn confirm(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(request): Json<ConfirmRequest>,
+) -> Result<JsonReply<Nothing>, Problem> {
+    match app.pairings.confirm(&id, &request.check, Instant::now()).ok_or_else(unknown)? {
+        Check::Right => Ok(JsonReply(Nothing {})),
+        Check::Wrong(left) => Err(Problem::invalid("The device shows other digits.", Vec::new())
+            .hint(format!("Look again; {left} more {}.", if left == 1 { "attempt" } else { "attempts" }))),
+        Check::Over => Err(over("This pairing is over: nobody was let in.").hint("Begin another one.")),
+    }
+}
+
+/// Lets nobody in. Only over the socket.
+#[utoipa::path(post, path = "/v1/pairing/{id}/refuse", params(("id" = String, Path)), request_body = Nothing, responses(
+    (status = 200, body = Nothing), (status = 410, body = Problem), (status = "default", body = Problem)))]
+pub(super) async fn refuse(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(Nothing {}): Json<Nothing>,
+) -> Result<JsonReply<Nothing>, Problem> {
+    if app.pairings.refuse(&id, Instant::now()) {
+        return Ok(JsonReply(Nothing {}));
+    }
+    Err(over("This pairing is over already.").hint("`answerback devices` shows who was let in."))
+}
+
+/// A device shows the code, and gets six digits to show to the person. The code is the credential.
+#[utoipa::path(post, path = "/v1/pairing/claim", request_body = ClaimRequest, responses(
+    (status = 200, body = Claimed), (status = 410, body = Problem, description = "The code was used, or is too old"),
+    (status = 429, body = Problem), (status = "default", body = Problem)), security(()))]
+pub(super) async fn claim(
+    State(app): State<App>,
+    Extension(entrance): Extension<Entrance>,
+    headers: HeaderMap,
+    Json(request): Json<ClaimRequest>,
+) -> Result<JsonReply<Claimed>, Problem> {
+    app.throttle.check(entrance)?;
+    let name = device_name(request.name.as_deref(), &headers);
+    let claim = app.pairings.claim(&request.code, name, Instant::now()).map_err(Problem::internal)?;
+    let Some(claim) = claim else {
+        let problem = Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
+            .hint("Run `answerback pair` again.");
+        return Err(app.throttle.failed(entrance, problem));
+    };
+    Ok(JsonReply(Claimed { claim: claim.claim.reveal().to_owned(), check: claim.check }))
+}
+
+/// A device fetches its token, once the person has typed the digits. The claim is the credential.
+#[utoipa::path(post, path = "/v1/pairing/token", params(WaitParams), request_body = TokenRequest, responses(
+    (status = 200, body = Session), (status = 202, body = Nothing, description = "Not yet"),
+    (status = 403, body = Problem, description = "The person said no"),
+    (status = 410, body = Problem, description = "There is no such claim, or not any more"),
+    (status = 429, body = Problem), (status = "default", body = Problem)), security(()))]
+pub(super) async fn token(
+    State(app): State<App>,
+    Extension(entrance): Extension<Entrance>,
+    Params(params): Params<WaitParams>,
+    Json(request): Json<TokenRequest>,
+) -> Result<Response, Problem> {
+    app.throttle.check(entrance)?;
+    let claim = TokenHash::of(request.claim.as_bytes());
+    let mut fetched = app.pairings.fetch(claim, Instant::now());
+    if fetched == Fetch::Waiting {
+        let settled = until(&app, || {
+            fetched = app.pairings.fetch(claim, Instant::now());
+            fetched != Fetch::Waiting
+        });
+        app.wait_at_most(patience(params.wait), settled).await;
+    }
+    match fetched {
+        Fetch::Granted(name) => let_in(&app, name).await.inspect_err(|_| app.pairings.give_back(claim)),
+        Fetch::Waiting => Ok((StatusCode::ACCEPTED, JsonReply(Nothing {})).into_response()),
+        Fetch::Refused => Err(Problem::forbidden("refused", "The person at the computer said no.")
+            .hint("If that was a mistake, run `answerback pair` again.")),
+        Fetch::Gone => {
+            let problem = over("This pairing is over, or never was.").hint("Run `answerback pair` again.");
+            Err(app.throttle.failed(entrance, problem))
+        }
+    }
+}
+
+async fn let_in(app: &App, name: String) -> Result<Response, Problem> {
+    let token = Token::generate().map_err(Problem::internal)?;
+    let id = app.store.add_device(name, DeviceKind::Paired, token.hash().bytes(), Timestamp::now()).await?;
+    tracing::info!(id, "a device was paired");
+    Ok(JsonReply(Session { token: token.reveal().to_owned() }).into_response())
+}
+
+/// Returns once it is so. Time alone makes it so as well: a pairing expires without a word.
+fn until(app: &App, mut condition: impl FnMut() -> bool) -> impl Future<Output = ()> {
+    const LOOK_AGAIN: Duration = Duration::from_secs(5);
+    let mut changes = app.pairings.changes();
+    async move {
+        while !condition() {
+            // An error means that the daemon goes down, which ends the wait as well.
+            drop(tokio::time::timeout(LOOK_AGAIN, changes.changed()).await);
+        }
+    }
+}
+
+fn unknown() -> Problem {
+    Problem::not_found("There is no such pairing.").hint("Begin another one.")
+}
+
+fn over(title: &str) -> Problem {
+    Problem::new(StatusCode::GONE, "pairing-over", title)
+}

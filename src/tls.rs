@@ -1,0 +1,157 @@
+//! What the daemon shows to who reaches it over the network: a self-signed certificate.
+//!
+//! A browser keeps the exception that a person made for a certificate, and shows its SHA-256. So the certificate stays the
+//! same for as long as it can: it is renewed, with the same key, when it nears its end or when this machine has got an
+//! address that it does not name yet. It goes on to name the old ones: who moves between two networks needs one certificate.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, SerialNumber};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::version::TLS13;
+
+/// Apple's devices accept no longer one, even where a person vouches for it.
+const LIFE: SignedDuration = SignedDuration::from_hours(820 * 24);
+/// Renewed so long before its end.
+const MARGIN: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Clocks differ.
+const BACKDATED: SignedDuration = SignedDuration::from_hours(24);
+/// More addresses than that are of networks nobody comes back to.
+const MAX_NAMES: usize = 32;
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The certificate cannot be made, or the key cannot be read.
+    #[error("the certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// What was kept is not a certificate.
+    #[error("the certificate: {0}")]
+    Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
+    /// The operating system has no randomness.
+    #[error("the operating system gives no random bytes: {0}")]
+    Random(#[from] getrandom::Error),
+    /// Key and certificate cannot be used.
+    #[error("TLS: {0}")]
+    Tls(#[from] tokio_rustls::rustls::Error),
+}
+
+/// Key and certificate, as they are kept.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    key: String,
+    certificate: String,
+    names: BTreeSet<String>,
+    renewed_at: Timestamp,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Identity {
+    /// A new one.
+    pub fn generate(names: &[String], now: Timestamp) -> Result<Self, TlsError> {
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        Self::sign(&key, names.iter().cloned().collect(), now)
+    }
+
+    /// Another certificate of the same key, if this one does not do any more.
+    pub fn renewed(&self, names: &[String], now: Timestamp) -> Result<Option<Self>, TlsError> {
+        let fresh = self.renewed_at.checked_add(LIFE - MARGIN).is_ok_and(|end| now < end);
+        if fresh && names.iter().all(|name| self.names.contains(name)) {
+            return Ok(None);
+        }
+        let mut all: BTreeSet<String> = names.iter().cloned().collect();
+        all.extend(self.names.iter().take(MAX_NAMES.saturating_sub(all.len())).cloned());
+        Self::sign(&KeyPair::from_pem(&self.key)?, all, now).map(Some)
+    }
+
+    fn sign(key: &KeyPair, names: BTreeSet<String>, now: Timestamp) -> Result<Self, TlsError> {
+        let mut params = CertificateParams::new(names.iter().cloned().collect::<Vec<_>>())?;
+        let mut subject = DistinguishedName::new();
+        subject.push(DnType::CommonName, "Answerback");
+        params.distinguished_name = subject;
+        let date = |time: Timestamp| {
+            let day = time.to_zoned(TimeZone::UTC).date();
+            rcgen::date_time_ymd(day.year().into(), day.month().unsigned_abs(), day.day().unsigned_abs())
+        };
+        // Firefox refuses two certificates of one issuer with the same number.
+        let mut serial = [0; 16];
+        getrandom::fill(&mut serial)?;
+        serial[0] &= 0x7f;
+        params.serial_number = Some(SerialNumber::from_slice(&serial));
+        params.not_before = date(now.checked_sub(BACKDATED).unwrap_or(now));
+        params.not_after = date(now.checked_add(LIFE).unwrap_or(now));
+        let certificate = params.self_signed(key)?.pem();
+        Ok(Self { key: key.serialize_pem(), certificate, names, renewed_at: now })
+    }
+
+    /// SHA-256 of the certificate, as browsers show it.
+    pub fn fingerprint(&self) -> Result<String, TlsError> {
+        let der = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
+        let bytes: Vec<_> = Sha256::digest(&der).iter().map(|byte| format!("{byte:02X}")).collect();
+        Ok(bytes.join(":"))
+    }
+
+    /// For the listener. TLS 1.3 only: every phone that gets updates speaks it.
+    pub fn server(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&TLS13])?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_certificate_stays_for_as_long_as_it_can() {
+        let now = Timestamp::now();
+        let home = names(&["box.local", "192.168.1.5"]);
+        let first = Identity::generate(&home, now).unwrap();
+        first.server().unwrap();
+        assert_eq!(first.renewed(&home, now + SignedDuration::from_hours(780 * 24)).unwrap(), None);
+        assert_eq!(first.renewed(&home[..1], now).unwrap(), None);
+
+        let work = names(&["box.local", "10.0.0.7"]);
+        let second = first.renewed(&work, now).unwrap().unwrap();
+        second.server().unwrap();
+        assert_eq!(second.key, first.key);
+        assert_ne!(second.fingerprint().unwrap(), first.fingerprint().unwrap());
+        // Home again: the certificate of both does.
+        assert_eq!(second.renewed(&home, now).unwrap(), None);
+
+        let third = second.renewed(&home, now + SignedDuration::from_hours(800 * 24)).unwrap().unwrap();
+        assert_eq!((&third.key, &third.names), (&first.key, &second.names));
+    }
+
+    #[test]
+    fn a_fingerprint_is_what_browsers_show_and_the_key_is_not_shown() {
+        let identity = Identity::generate(&names(&["box.local"]), Timestamp::now()).unwrap();
+        let fingerprint = identity.fingerprint().unwrap();
+        assert_eq!((fingerprint.len(), fingerprint.split(':').count()), (95, 32));
+        assert!(!format!("{identity:?}").contains("PRIVATE"));
+    }
+}
