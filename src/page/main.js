@@ -52,7 +52,7 @@ function start() {
   const show = (/** @type {boolean} */ visible) => SIGNED_IN_PARTS.forEach((id) => (byId(id).hidden = !visible));
   show(true);
   const away = new AbortController();
-  addEventListener("hashchange", () => (hasCode() ? location.reload() : route()), { signal: away.signal });
+  addEventListener("hashchange", () => route(), { signal: away.signal });
   onSignedOut(() => {
     live.stop();
     away.abort();
@@ -73,6 +73,8 @@ function start() {
 }
 
 applyTheme();
+// A code that is put into the address of a page that is already there.
+addEventListener("hashchange", () => hasCode() && location.reload());
 byId("show-keys").append(icon("keyboard"));
 byId("show-keys").addEventListener("click", showKeys);
 byId("show-settings").append(icon("settings"));

@@ -58,7 +58,8 @@ function deviceName() {
  * @param {string} [problem]
  */
 export function notSignedIn(main, problem) {
-  const isLocal = ["127.0.0.1", "localhost"].includes(location.hostname);
+  // The daemon speaks plainly only on its own machine.
+  const isLocal = location.protocol === "http:" && ["127.0.0.1", "localhost"].includes(location.hostname);
   fill(
     main,
     h(

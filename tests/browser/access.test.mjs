@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { axeSource } from "./lib/browser.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
-import { scenario } from "./lib/world.mjs";
+import { freePort, scenario } from "./lib/world.mjs";
 
 const statusesExpected = (world, ...statuses) => {
   world.complaints = world.complaints.filter((text) => !statuses.some((status) => text.includes(`status of ${status}`)));
@@ -50,17 +50,28 @@ scenario("sign-in: a revoked browser is shown out while it looks on", async (wor
   statusesExpected(world, 401);
 });
 
-scenario("pairing: the device shows six digits, and is in once they were typed", async (world) => {
+scenario("pairing: over TLS the device shows six digits, and is in once they were typed; revoked, it is out", async (world) => {
+  const lan = await freePort();
   await world.killDaemon();
-  await world.configure(`public_url = "${world.url}"\n`);
+  await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
   await world.startDaemon();
+  await world.ask([DATABASE]);
   const { code, id } = await world.admin("POST", "/v1/pairing");
-  const page = await world.page({ signedIn: false, phone: true });
-  await page.goto(`${world.url}/#pair=${code}`);
+  const page = await world.page({ signedIn: false, phone: true, ignoreHTTPSErrors: true });
+  await page.goto(`https://127.0.0.1:${lan}/`);
+  await page.getByText("answerback pair", { exact: true }).waitFor();
+  await page.goto(`https://127.0.0.1:${lan}/#pair=${code}`);
   const check = (await page.locator(".check").innerText()).replaceAll(/\s/g, "");
   assert.match(check, /^\d{6}$/);
+  assert.equal(await page.locator(".card").count(), 0);
   await world.admin("POST", `/v1/pairing/${id}/confirm`, { check });
-  await page.locator("#connection[data-state=live]").waitFor();
+  await page.locator(".option", { hasText: "SQLite" }).tap();
+  await page.locator(".card.settled", { hasText: "SQLite" }).waitFor();
+  const { devices } = JSON.parse(await world.answerback("devices", "--json"));
+  const [phone] = devices.filter(({ kind }) => kind === "paired");
+  await world.answerback("devices", "revoke", phone.id);
+  await page.getByText("This browser was signed out.").waitFor();
+  statusesExpected(world, 401);
 });
 
 scenario("axe finds nothing serious in any state, light and dark, wide and narrow", async (world) => {

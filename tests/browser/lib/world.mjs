@@ -223,7 +223,7 @@ async function isZombie(pid) {
 }
 
 /** One that nobody uses now; the daemon needs the same one after a restart. */
-async function freePort() {
+export async function freePort() {
   const server = net.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address();
