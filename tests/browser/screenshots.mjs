@@ -1,5 +1,6 @@
 // Writes the pictures of the documentation: node screenshots.mjs DIRECTORY (see run.sh --screenshots).
 import fs from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { closeBrowser } from "./lib/browser.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
@@ -7,6 +8,12 @@ import { World } from "./lib/world.mjs";
 
 const out = process.argv[2];
 await fs.mkdir(out, { recursive: true });
+
+// What people see on their own machines is their system's typeface; a bare one has none worth showing.
+const fonts = path.join(await fs.mkdtemp(path.join(os.tmpdir(), "answerback-fonts-")), "fonts.conf");
+const prefer = (family) => `<match><test name="family"><string>${family}</string></test><edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit></match>`;
+await fs.writeFile(fonts, `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><include ignore_missing="yes">/etc/fonts/fonts.conf</include>${prefer("system-ui")}${prefer("sans-serif")}</fontconfig>`);
+process.env.FONTCONFIG_FILE = fonts;
 
 const shoot = async (page, name, full = false) => {
   await page.evaluate(() => /** @type {any} */ (document.activeElement)?.blur());
@@ -25,7 +32,7 @@ async function withWorld(body) {
 }
 
 await withWorld(async (world) => {
-  const page = await world.page({ colorScheme: "light" });
+  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 640 } });
   await page.locator(".empty h2").waitFor();
   await shoot(page, "empty");
 });
@@ -54,15 +61,17 @@ await withWorld(async (world) => {
 });
 
 await withWorld(async (world) => {
-  const settle = async (questions, answers, notes, options) => {
-    const { key } = await world.ask(questions, options);
-    await world.post(`/v1/asks/${key}/answer`, { answers, notes });
+  const attended = { env: { CLAUDE_CODE_SESSION_ATTENDED: "1" } };
+  const received = (asked, question, answer) => world.receive(asked, [question], { [question.question]: answer });
+  const answer = async (asked, question, said, note) => {
+    await world.post(`/v1/asks/${asked.key}/answer`, { answers: { [question.question]: said }, notes: note ? { [question.question]: note } : {} });
+    await received(asked, question, [said].flat().join(", "));
   };
-  await settle([PLATFORMS], { [PLATFORMS.question]: ["Linux", "macOS"] }, {}, { cwd: "/home/me/radio" });
-  await settle([DATABASE], { [DATABASE.question]: "SQLite" }, { [DATABASE.question]: "We can move later, if it ever hurts." }, {});
+  await answer(await world.ask([PLATFORMS], { cwd: "/home/me/radio" }), PLATFORMS, ["Linux", "macOS"]);
+  await answer(await world.ask([DATABASE]), DATABASE, "SQLite", "We can move later, if it ever hurts.");
   const { key } = await world.ask([LAYOUT]);
   await world.post(`/v1/asks/${key}/dismiss`, { reason: "Decide it yourself, and show me." });
-  await settle([NAME], { [NAME.question]: "Chestnut" }, {}, {});
+  await received(await world.ask([NAME], attended), NAME, "Chestnut");
   const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 820 } });
   await page.locator("#to-history").click();
   await page.locator(".entry").nth(3).waitFor();
