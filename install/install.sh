@@ -89,14 +89,14 @@ if [[ :$PATH: != *:$bin_dir:* ]]; then
 fi
 if [[ -n $project ]]; then
     cat >&2 <<NEXT
-Start Claude Code in $project. When it asks a question:
-  answerback answer
+Start Claude Code in $project. Its questions come to its terminal, and to the page:
+  answerback open
 NEXT
 else
     cat >&2 <<NEXT
 Next, in a project of yours:
   answerback install
 Or try it first without Claude Code:
-  answerback demo && answerback answer
+  answerback demo && answerback open
 NEXT
 fi

@@ -60,9 +60,12 @@ impl Client {
         &self.paths
     }
 
-    /// `GET`.
+    /// `GET`. A daemon that ends while it is asked is no reason to fail: the next one is asked.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.send("GET", path, b"")
+        match self.send("GET", path, b"") {
+            Err(ClientError::Exchange(ExchangeError::Lost(_))) if self.starts => self.send("GET", path, b""),
+            done => done,
+        }
     }
 
     /// `POST`.

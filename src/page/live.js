@@ -3,7 +3,8 @@
 import { events, openAsks, Problem } from "./api.js";
 
 const FIRST_PAUSE = 200;
-const LAST_PAUSE = 3000;
+/** Short enough to be true again within two seconds of a daemon that is back. */
+const LAST_PAUSE = 1500;
 /** After so long without a connection it is more than a hiccup. */
 const PATIENCE = 4000;
 /** A page that slept for so long may have a connection that only looks alive. */

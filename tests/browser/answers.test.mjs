@@ -220,6 +220,17 @@ scenario("what the agent said before, and its branch", async (world) => {
   assert.equal(await page.locator(".said-text li").count(), 2);
 });
 
+scenario("keyboard: the demo, the page as `answerback open` opens it, and what the agent would be told", async (world) => {
+  const told = world.answerback("demo", "--wait");
+  const page = await world.page({ signedIn: false });
+  await page.goto((await world.answerback("open", "--print")).trim());
+  await page.locator(".card").waitFor();
+  await page.keyboard.press("1");
+  await page.keyboard.press("3");
+  await page.keyboard.press("Enter");
+  assert.match(await told, /Answer: "SQLite"[^]*Answer: "Backups"/);
+});
+
 scenario("the demo of the empty page is a question like any other", async (world) => {
   const page = await world.page();
   await page.getByRole("button", { name: "Ask me something" }).click();

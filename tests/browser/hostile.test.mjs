@@ -5,6 +5,9 @@ import http from "node:http";
 import { hostile } from "./lib/hostile.mjs";
 import { scenario } from "./lib/world.mjs";
 
+/** As many as an ask can have. */
+const BATCH = 16;
+
 /** Another server, which nobody should ever reach: every connection counts. */
 async function elsewhere(html, body) {
   const connections = [];
@@ -28,9 +31,8 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
     Object.assign(globalThis, { hits: 0, hit: () => hits++ });
     addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
-  // Some at a time: an ask has at most 16 questions.
-  for (let at = 0; at < HOSTILE.length; at += 10) {
-    const strings = HOSTILE.slice(at, at + 10);
+  for (let at = 0; at < HOSTILE.length; at += BATCH) {
+    const strings = HOSTILE.slice(at, at + BATCH);
     const questions = strings.map((text) => ({ question: text, header: text, multiSelect: false, options: [{ label: text, description: text, preview: text }, { label: `# ${text}`, description: "", preview: `# heading\n\n${text}\n\n- ${text}\n\n\`\`\`\n${text}\n\`\`\`` }] }));
     const asked = await world.ask(questions, { session: `s-${at}`, cwd: `/home/me/${strings[0].replaceAll(/[\0/]/g, "")}`, extra: await world.transcript(strings.join("\n\n"), strings[0]) });
     await page.locator(".card.expanded .question").nth(questions.length - 1).waitFor();
@@ -44,7 +46,7 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
     await page.locator(".empty h2").waitFor();
   }
   await page.locator("#to-history").click();
-  await page.locator(".entry").nth(HOSTILE.length / 10 - 1).waitFor();
+  await page.locator(".entry").nth(Math.ceil(HOSTILE.length / BATCH) - 1).waitFor();
   assert.equal(await page.evaluate(() => hits), 0);
   assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main object, main embed, main a[href]:not([href^='#'])").length), 0);
   assert.deepEqual(connections, []);

@@ -115,7 +115,9 @@ scenario("without a daemon an answer is kept, and sent when it is back", async (
   await page.getByRole("button", { name: "Send now" }).click();
   await page.getByText("Not sent.").waitFor();
   await world.startDaemon();
+  const back = performance.now();
   await page.locator("#connection[data-state=live]").waitFor();
+  console.log(`connected again ${(performance.now() - back).toFixed(0)} ms after the daemon was back`);
   await option(page, "SQLite").click();
   await page.getByRole("button", { name: "Send now" }).click();
   assert.equal((await world.settled(key)).outcome.answers[DATABASE.question], "SQLite");

@@ -37,7 +37,8 @@ fn press(world: &World, action: &Value) -> Reply {
 
 fn send(world: &World, authorization: &str, line: &str, body: &str) -> Reply {
     let headers = [
-        ("host", world.address()),
+        // As a proxy passes it on.
+        ("host", PUBLIC.trim_start_matches("https://").to_owned()),
         ("authorization", authorization.to_owned()),
         ("content-type", "application/json".to_owned()),
         ("user-agent", "ntfy/1.2".to_owned()),

@@ -217,9 +217,11 @@ export class World {
   }
 }
 
+/** It holds nothing any more: its last thread has ended, though nobody has asked for its exit code yet. */
 async function isZombie(pid) {
+  const threads = await fs.readdir(`/proc/${pid}/task`).catch(() => []);
   const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8").catch(() => ") Z");
-  return stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
+  return threads.length <= 1 && stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
 }
 
 /** One that nobody uses now; the daemon needs the same one after a restart. */
