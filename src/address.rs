@@ -68,6 +68,14 @@ impl TryFrom<String> for PublicUrl {
             return Err(wrong("has a host that is none (write international names as xn--)"));
         }
         let host = host.to_ascii_lowercase();
+        let is_loopback = match (host.parse::<IpAddr>().ok(), is_v6()) {
+            (Some(ip), _) => ip.is_loopback(),
+            (None, Some(ip)) => ip.to_canonical().is_loopback(),
+            (None, None) => host == "localhost" || host.ends_with(".localhost"),
+        };
+        if is_loopback {
+            return Err(wrong("is this machine alone, which needs no public_url"));
+        }
         // A browser leaves the usual port out.
         let port = if port == default { String::new() } else { format!(":{port}") };
         Ok(Self(format!("{scheme}://{host}{port}")))
@@ -185,6 +193,9 @@ mod tests {
             "https://a\\b",
             "https://bücher.example",
             "https://[::1",
+            "https://[::1]",
+            "http://localhost:27563",
+            "http://127.0.0.1:27563",
         ] {
             let error = PublicUrl::try_from(text.to_owned()).unwrap_err();
             assert!(error.contains("answers.example.org"), "{error}");

@@ -45,6 +45,7 @@ pub async fn run(
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
     raise_file_limit();
+    forbid_core_dumps();
     let file = instance.paths().store();
     let (opening, loaded) = Opening::open(&file).with_context(|| format!("cannot use {}", file.display()))?;
     let open = loaded.open.len();
@@ -120,9 +121,18 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
     };
     let mut names = address::host_names();
     names.extend(address::own_ip(address.ip()).map(|ip| ip.to_canonical().to_string()));
-    let identity = instance.identity(&names)?;
-    let reach = LanReach::On { listener: listener.local_addr()?, fingerprint: identity.fingerprint()? };
-    Ok((Some(Lan::new(listener, identity.server()?)), reach))
+    let prepared = || {
+        let identity = instance.identity(&names)?;
+        let reach = LanReach::On { listener: listener.local_addr()?, fingerprint: identity.fingerprint()? };
+        anyhow::Ok((identity.server()?, reach))
+    };
+    match prepared() {
+        Ok((tls, reach)) => Ok((Some(Lan::new(listener, tls)), reach)),
+        Err(error) => {
+            tracing::error!(error = format!("{error:#}"), "the local network is not served");
+            Ok((None, LanReach::Failed(format!("{error:#}"))))
+        }
+    }
 }
 
 /// Each waiting hook is an open file, and the usual soft limit is soon reached.
@@ -130,6 +140,13 @@ fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
         tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// What is in memory here are tokens, keys and answers.
+fn forbid_core_dumps() {
+    if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
+        tracing::warn!(%error, "core dumps are not forbidden");
     }
 }
 

@@ -66,10 +66,18 @@ pub enum Check {
 }
 
 /// What becomes of a claim.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Fetch {
-    /// A device with this name may be let in now, once.
-    Granted(String),
+    /// A device with this name is let in, with this token; whether it was before. The same claim gets the same token: a device that
+    /// slept through the first reply asks again.
+    Granted {
+        /// For the list of devices.
+        name: String,
+        /// For the device.
+        token: Token,
+        /// Whether it is on that list.
+        is_in: bool,
+    },
     /// Not yet.
     Waiting,
     /// A person said no.
@@ -91,27 +99,15 @@ struct Pairing {
 #[derive(Debug)]
 enum State {
     Waiting,
-    Claimed {
-        claim: TokenHash,
-        check: String,
-        wrong: u8,
-    },
-    Confirmed {
-        claim: TokenHash,
-    },
-    /// The token was fetched: the claim is good for nothing more.
-    Done {
-        claim: TokenHash,
-    },
-    Refused {
-        claim: Option<TokenHash>,
-    },
+    Claimed { claim: TokenHash, check: String, wrong: u8 },
+    Confirmed { claim: TokenHash, token: Token, is_in: bool },
+    Refused { claim: Option<TokenHash> },
 }
 
 impl Pairing {
     fn stage(&self, now: Instant) -> Stage {
         match self.state {
-            State::Confirmed { .. } | State::Done { .. } => Stage::Confirmed,
+            State::Confirmed { .. } => Stage::Confirmed,
             State::Refused { .. } => Stage::Refused,
             _ if now >= self.until => Stage::Expired,
             State::Waiting => Stage::Waiting,
@@ -121,9 +117,9 @@ impl Pairing {
 
     fn claim(&self) -> Option<TokenHash> {
         match &self.state {
-            State::Claimed { claim, .. } | State::Confirmed { claim } => Some(*claim),
+            State::Claimed { claim, .. } | State::Confirmed { claim, .. } => Some(*claim),
             State::Refused { claim } => *claim,
-            State::Waiting | State::Done { .. } => None,
+            State::Waiting => None,
         }
     }
 
@@ -178,8 +174,13 @@ impl Pairings {
         Some((pairing.stage(now), pairing.name.clone()))
     }
 
-    /// A person types the digits that the device shows.
-    pub fn confirm(&self, id: &str, typed: &str, now: Instant) -> Option<Check> {
+    /// A person types the digits that the device shows. Without randomness nobody is let in.
+    pub fn confirm(&self, id: &str, typed: &str, now: Instant) -> Result<Option<Check>, getrandom::Error> {
+        let token = Token::generate()?;
+        Ok(self.check(id, typed, token, now))
+    }
+
+    fn check(&self, id: &str, typed: &str, token: Token, now: Instant) -> Option<Check> {
         let mut all = self.lock();
         let pairing = all.iter_mut().find(|pairing| pairing.id == id)?;
         let is_over = pairing.stage(now) != Stage::Claimed;
@@ -188,7 +189,7 @@ impl Pairings {
             return Some(Check::Over);
         }
         if *check == typed {
-            pairing.state = State::Confirmed { claim: *claim };
+            pairing.state = State::Confirmed { claim: *claim, token, is_in: false };
             pairing.until = now + STEP;
             self.changes.send_replace(());
             return Some(Check::Right);
@@ -212,27 +213,29 @@ impl Pairings {
         found
     }
 
-    /// A device comes for its token. Who is granted it must let the device in, or give the grant back.
+    /// A device comes for its token.
     pub fn fetch(&self, claim: TokenHash, now: Instant) -> Fetch {
-        let mut all = self.lock();
-        let Some(pairing) = all.iter_mut().find(|pairing| pairing.claim() == Some(claim)) else { return Fetch::Gone };
-        match pairing.state {
+        let all = self.lock();
+        let Some(pairing) = all.iter().find(|pairing| pairing.claim() == Some(claim)) else { return Fetch::Gone };
+        match &pairing.state {
             State::Refused { .. } => Fetch::Refused,
             _ if now >= pairing.until => Fetch::Gone,
-            State::Confirmed { .. } => {
-                pairing.state = State::Done { claim };
-                Fetch::Granted(pairing.name.clone().unwrap_or_default())
+            State::Confirmed { token, is_in, .. } => {
+                let name = pairing.name.clone().unwrap_or_default();
+                Fetch::Granted { name, token: token.clone(), is_in: *is_in }
             }
             _ => Fetch::Waiting,
         }
     }
 
-    /// Takes a grant back that came to nothing, so that the device may try again.
-    pub fn give_back(&self, claim: TokenHash) {
-        let mut all = self.lock();
-        let granted = |pairing: &&mut Pairing| matches!(pairing.state, State::Done { claim: done } if done == claim);
-        if let Some(pairing) = all.iter_mut().find(granted) {
-            pairing.state = State::Confirmed { claim };
+    /// The device is on the list now. It is put there once: who is revoked does not come back with an old claim.
+    pub fn let_in(&self, claimed: TokenHash) {
+        for pairing in self.lock().iter_mut() {
+            if let State::Confirmed { claim, is_in, .. } = &mut pairing.state
+                && *claim == claimed
+            {
+                *is_in = true;
+            }
         }
     }
 
@@ -261,20 +264,35 @@ mod tests {
         (new, claim)
     }
 
+    /// Whether the token was there before; `None` if there is none.
+    fn fetched(pairings: &Pairings, claim: &Claim, now: Instant) -> Option<(String, String, bool)> {
+        match pairings.fetch(claim.claim.hash(), now) {
+            Fetch::Granted { name, token, is_in } => Some((name, token.reveal().to_owned(), is_in)),
+            _ => None,
+        }
+    }
+
+    fn confirm(pairings: &Pairings, id: &str, typed: &str, now: Instant) -> Option<Check> {
+        pairings.confirm(id, typed, now).unwrap()
+    }
+
     fn stage(pairings: &Pairings, id: &str, now: Instant) -> Stage {
         pairings.look(id, now).unwrap().0
     }
 
     #[test]
-    fn a_device_that_shows_the_right_digits_is_let_in_once() {
+    fn a_device_that_shows_the_right_digits_is_let_in() {
         let (pairings, now) = (Pairings::default(), Instant::now());
         let (new, claim) = claimed(&pairings, now);
         assert!(claim.check.len() == 6 && claim.check.bytes().all(|byte| byte.is_ascii_digit()));
         assert_eq!(pairings.look(&new.id, now), Some((Stage::Claimed, Some("Phone".into()))));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Waiting);
-        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Right));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Granted("Phone".into()));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Gone);
+        assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Waiting));
+        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Right));
+        let (name, token, is_in) = fetched(&pairings, &claim, now).unwrap();
+        assert_eq!((name.as_str(), is_in), ("Phone", false));
+        // It may have slept through the reply, and asks again.
+        pairings.let_in(claim.claim.hash());
+        assert_eq!(fetched(&pairings, &claim, now), Some((name, token, true)));
         assert_eq!(stage(&pairings, &new.id, now), Stage::Confirmed);
         assert!(!pairings.refuse(&new.id, now));
     }
@@ -294,13 +312,13 @@ mod tests {
     fn the_third_wrong_attempt_is_the_last() {
         let (pairings, now) = (Pairings::default(), Instant::now());
         let (new, claim) = claimed(&pairings, now);
-        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Wrong(2)));
-        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Wrong(1)));
-        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Over));
-        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Over));
+        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Wrong(2)));
+        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Wrong(1)));
+        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Over));
+        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Over));
         assert_eq!(stage(&pairings, &new.id, now), Stage::Refused);
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused);
-        assert_eq!(pairings.confirm("nobody", "123456", now), None);
+        assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused));
+        assert_eq!(confirm(&pairings, "nobody", "123456", now), None);
     }
 
     #[test]
@@ -308,28 +326,26 @@ mod tests {
         let (pairings, now) = (Pairings::default(), Instant::now());
         let (new, claim) = claimed(&pairings, now);
         assert!(pairings.refuse(&new.id, now));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused);
+        assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused));
         let unclaimed = pairings.begin(None, now).unwrap();
         assert!(pairings.refuse(&unclaimed.id, now));
         assert!(pairings.claim(&unclaimed.code, "Phone".into(), now).unwrap().is_none());
 
         let (new, claim) = claimed(&pairings, now);
-        assert_eq!(pairings.confirm(&new.id, &claim.check, now + STEP), Some(Check::Over));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone);
+        assert_eq!(confirm(&pairings, &new.id, &claim.check, now + STEP), Some(Check::Over));
+        assert!(matches!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone));
         let (new, claim) = claimed(&pairings, now);
-        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Right));
-        assert_eq!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone);
+        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Right));
+        assert!(matches!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone));
     }
 
     #[test]
-    fn a_grant_that_came_to_nothing_is_granted_again_and_the_persons_name_counts() {
+    fn the_persons_name_counts() {
         let (pairings, now) = (Pairings::default(), Instant::now());
         let new = pairings.begin(Some("Mine".into()), now).unwrap();
         let claim = pairings.claim(&new.code, "Phone".into(), now).unwrap().unwrap();
-        pairings.confirm(&new.id, &claim.check, now);
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Granted("Mine".into()));
-        pairings.give_back(claim.claim.hash());
-        assert_eq!(pairings.fetch(claim.claim.hash(), now), Fetch::Granted("Mine".into()));
+        confirm(&pairings, &new.id, &claim.check, now);
+        assert_eq!(fetched(&pairings, &claim, now).unwrap().0, "Mine");
     }
 
     #[test]

@@ -53,8 +53,11 @@ pub fn path_of_version(detail: &str) -> Option<PathBuf> {
 
 /// The version that wrote the records. The last one counts: a session may outlive an update.
 pub fn version(records: &str) -> Option<Version> {
-    let version = records.rsplit("\"version\":\"").next().filter(|rest| rest.len() < records.len())?;
-    Version::parse(version.split('"').next()?)
+    #[derive(Deserialize)]
+    struct Written {
+        version: Option<String>,
+    }
+    records.lines().rev().find_map(|line| Version::parse(&serde_json::from_str::<Written>(line).ok()?.version?))
 }
 
 /// What was said and where, before a call. Records are written a little behind what happens, so the call itself may be missing:
@@ -122,6 +125,10 @@ mod tests {
     fn the_version() {
         let records = "{\"version\":\"2.0.76\",\"a\":1}\n{\"b\":2,\"version\":\"2.1.63\"}\n";
         assert_eq!(version(records), Some(Version(2, 1, 63)));
+        // What is said or done in a session may have a version too.
+        let tool =
+            "{\"version\":\"2.1.80\",\"message\":{\"input\":{\"version\":\"1.0.0\"}}}\n{\"cut\":{\"version\":\"1.0.0";
+        assert_eq!(version(tool), Some(Version(2, 1, 80)));
         assert_eq!(version("{\"versions\":[]}"), None);
         assert_eq!(version(""), None);
     }

@@ -18,6 +18,7 @@ use crate::client::Client;
 
 use super::client;
 use super::exit::{Exit, hinted};
+use super::settle::refuse_inside_agent;
 
 /// An opener that fails does so at once; one that works may live as long as its browser.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -37,6 +38,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    refuse_inside_agent()?;
     let client = client()?;
     let url = url(&client)?;
     if args.print {

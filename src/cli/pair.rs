@@ -10,6 +10,7 @@ use crate::client::{Client, ClientError};
 use crate::terminal::{self, harmless_json, one_line, sanitise, style, wrap};
 
 use super::exit::{Exit, hinted};
+use super::settle::refuse_inside_agent;
 use super::{client, qr};
 
 /// One round of waiting; then it is asked again.
@@ -39,6 +40,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    refuse_inside_agent()?;
     let client = client()?;
     let pairing: Pairing = client.post("/v1/pairing", &PairingRequest { name: args.name.clone() })?;
     if args.json {

@@ -169,6 +169,7 @@ pub(super) async fn answer(
 ) -> Result<Response, Problem> {
     let ask = find(&app, &key).await?;
     caller.check_life(&ask)?;
+    caller.check_words(&ask, &request)?;
     let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
     let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;

@@ -24,6 +24,8 @@ use super::lan::{Lan, handshake};
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HEADERS: usize = 64;
+/// What a connection may make us hold before it has shown who it is.
+const MAX_BUFFER: usize = 32 * 1024;
 /// How long requests under way may take when the daemon goes down. Parked ones take longer by nature: they are cut, and
 /// their hooks come back.
 const DRAIN: Duration = Duration::from_millis(300);
@@ -51,7 +53,7 @@ pub(crate) struct Listeners {
 /// Serves until `closing` says true, and lets requests under way finish.
 pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS);
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
     let server = Server { http, router };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.

@@ -63,8 +63,12 @@ pub(super) struct Names {
     machine: Vec<String>,
 }
 
-/// What only proxies send.
-const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+/// What only proxies send, beside everything that begins with `x-forwarded-`.
+const FORWARDED: [&str; 4] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"];
+
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| FORWARDED.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-"))
+}
 
 impl Names {
     /// For the API on this port of 127.0.0.1.
@@ -86,7 +90,7 @@ impl Names {
                 return Ok(Entrance::Socket);
             }
             Peer::Tcp { local, remote } if self.loopback.iter().any(|own| own == host) => {
-                if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
+                if is_forwarded(headers) {
                     return Err(Problem::forbidden("foreign-host", "A proxy must pass on the name it was reached by.")
                         .hint(
                             "Let it send the Host header it got, and set public_url in config.toml to that address.",

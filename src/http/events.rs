@@ -21,7 +21,8 @@ use crate::store::{Change, Cursor};
 use super::App;
 
 const REPLAY_PAGE: usize = 256;
-const KEEP_ALIVE: Duration = Duration::from_secs(25);
+/// A reader that hears nothing for longer knows that the connection is dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`.
 ///

@@ -9,8 +9,10 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use serde_json::Value;
+
 use crate::address::PublicUrl;
-use crate::api::Problem;
+use crate::api::{AnswerRequest, Problem};
 use crate::ask::{Ask, Channel, Source};
 use crate::instance::Tokens;
 use crate::store::DeviceKind;
@@ -75,6 +77,22 @@ impl Caller {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses to carry more than a button says: whoever has seen the notification could have written it.
+    pub(super) fn check_words(&self, ask: &Ask, request: &AnswerRequest) -> Result<(), Problem> {
+        let is_label = |(question, answer): (&String, &Value)| {
+            let question = ask.questions.get(question);
+            question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
+        };
+        let is_plain = request.notes.is_empty() && !request.partial && request.answers.iter().all(is_label);
+        if matches!(self, Self::Ticket { .. }) && !is_plain {
+            return Err(Problem::invalid(
+                "A notification answers with one of the options, and nothing else.",
+                Vec::new(),
+            ));
+        }
+        Ok(())
     }
 
     /// Whether it may see what it settles, and what others have said.

@@ -11,17 +11,28 @@ pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
         return true;
     }
     let own = rustix::process::geteuid().as_raw();
-    let table = tokio::task::spawn_blocking(|| std::fs::read_to_string("/proc/net/tcp")).await;
-    matches!(table, Ok(Ok(table)) if owner(&table, remote, local) == Some(own))
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| async move {
+        tokio::task::spawn_blocking(move || std::fs::read_to_string(table)).await.ok()?.ok()
+    });
+    for table in tables {
+        if let Some(user) = table.await.and_then(|table| owner(&table, remote, local)) {
+            return user == own;
+        }
+    }
+    false
 }
 
 /// The user that a table of the kernel names for the connection from here to there.
 fn owner(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
     const ESTABLISHED: &str = "01";
+    /// Before an address of the old protocol in the table of the new one.
+    const MAPPED: &str =
+        if cfg!(target_endian = "little") { "0000000000000000FFFF0000" } else { "00000000000000000000FFFF" };
     let (from, to) = (in_table(from)?, in_table(to)?);
+    let is = |column: &str, address: &str| column == address || column.strip_prefix(MAPPED) == Some(address);
     table.lines().find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
-        let is_it = columns.next()? == from && columns.next()? == to && columns.next()? == ESTABLISHED;
+        let is_it = is(columns.next()?, &from) && is(columns.next()?, &to) && columns.next()? == ESTABLISHED;
         // After queues, timers and retransmissions.
         columns.nth(3).filter(|_| is_it)?.parse().ok()
     })

@@ -35,8 +35,10 @@ const PARTS: &[Part] = parts! {
     "/page/api.js" "api.js" "text/javascript; charset=utf-8"
     "/page/attention.js" "attention.js" "text/javascript; charset=utf-8"
     "/page/card.js" "card.js" "text/javascript; charset=utf-8"
+    "/page/clock.js" "clock.js" "text/javascript; charset=utf-8"
     "/page/dom.js" "dom.js" "text/javascript; charset=utf-8"
     "/page/draft.js" "draft.js" "text/javascript; charset=utf-8"
+    "/page/ended.js" "ended.js" "text/javascript; charset=utf-8"
     "/page/history.js" "history.js" "text/javascript; charset=utf-8"
     "/page/inbox.js" "inbox.js" "text/javascript; charset=utf-8"
     "/page/keys.js" "keys.js" "text/javascript; charset=utf-8"
@@ -47,6 +49,7 @@ const PARTS: &[Part] = parts! {
     "/page/question.js" "question.js" "text/javascript; charset=utf-8"
     "/page/settings.js" "settings.js" "text/javascript; charset=utf-8"
     "/page/sign_in.js" "sign_in.js" "text/javascript; charset=utf-8"
+    "/page/storage.js" "storage.js" "text/javascript; charset=utf-8"
     "/page/words.js" "words.js" "text/javascript; charset=utf-8"
 };
 

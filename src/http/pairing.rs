@@ -86,7 +86,8 @@ pub(super) async fn confirm(
     Path(id): Path<String>,
     Json(request): Json<ConfirmRequest>,
 ) -> Result<JsonReply<Nothing>, Problem> {
-    match app.pairings.confirm(&id, &request.check, Instant::now()).ok_or_else(unknown)? {
+    let check = app.pairings.confirm(&id, &request.check, Instant::now()).map_err(Problem::internal)?;
+    match check.ok_or_else(unknown)? {
         Check::Right => Ok(JsonReply(Nothing {})),
         Check::Wrong(left) => Err(Problem::invalid("The device shows other digits.", Vec::new())
             .hint(format!("Look again; {left} more {}.", if left == 1 { "attempt" } else { "attempts" }))),
@@ -118,7 +119,6 @@ pub(super) async fn claim(
     headers: HeaderMap,
     Json(request): Json<ClaimRequest>,
 ) -> Result<JsonReply<Claimed>, Problem> {
-    app.throttle.check(entrance)?;
     let name = device_name(request.name.as_deref(), &headers);
     let claim = app.pairings.claim(&request.code, name, Instant::now()).map_err(Problem::internal)?;
     let Some(claim) = claim else {
@@ -141,18 +141,23 @@ pub(super) async fn token(
     Params(params): Params<WaitParams>,
     Json(request): Json<TokenRequest>,
 ) -> Result<Response, Problem> {
-    app.throttle.check(entrance)?;
     let claim = TokenHash::of(request.claim.as_bytes());
     let mut fetched = app.pairings.fetch(claim, Instant::now());
-    if fetched == Fetch::Waiting {
+    if matches!(fetched, Fetch::Waiting) {
         let settled = until(&app, || {
             fetched = app.pairings.fetch(claim, Instant::now());
-            fetched != Fetch::Waiting
+            !matches!(fetched, Fetch::Waiting)
         });
         app.wait_at_most(patience(params.wait), settled).await;
     }
     match fetched {
-        Fetch::Granted(name) => let_in(&app, name).await.inspect_err(|_| app.pairings.give_back(claim)),
+        Fetch::Granted { name, token, is_in } => {
+            if !is_in {
+                let_in(&app, name, &token).await?;
+                app.pairings.let_in(claim);
+            }
+            Ok(JsonReply(Session { token: token.reveal().to_owned() }).into_response())
+        }
         Fetch::Waiting => Ok((StatusCode::ACCEPTED, JsonReply(Nothing {})).into_response()),
         Fetch::Refused => Err(Problem::forbidden("refused", "The person at the computer said no.")
             .hint("If that was a mistake, run `answerback pair` again.")),
@@ -163,11 +168,11 @@ pub(super) async fn token(
     }
 }
 
-async fn let_in(app: &App, name: String) -> Result<Response, Problem> {
-    let token = Token::generate().map_err(Problem::internal)?;
+/// Another request with the same claim may do the same at the same time.
+async fn let_in(app: &App, name: String, token: &Token) -> Result<(), Problem> {
     let id = app.store.add_device(name, DeviceKind::Paired, token.hash().bytes(), Timestamp::now()).await?;
     tracing::info!(id, "a device was paired");
-    Ok(JsonReply(Session { token: token.reveal().to_owned() }).into_response())
+    Ok(())
 }
 
 /// Returns once it is so. Time alone makes it so as well: a pairing expires without a word.

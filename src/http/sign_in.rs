@@ -62,8 +62,7 @@ pub(super) async fn session(
     headers: HeaderMap,
     Json(request): Json<SessionRequest>,
 ) -> Result<(StatusCode, JsonReply<Session>), Problem> {
-    app.throttle.check(entrance)?;
-    check_place(entrance).await?;
+    check_place(entrance).await.map_err(|problem| app.throttle.failed(entrance, problem))?;
     if !app.launch_codes.take(TokenHash::of(request.code.as_bytes()), Instant::now()) {
         let problem = Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
             .hint("Run `answerback open` again.");

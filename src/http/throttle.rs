@@ -26,14 +26,6 @@ type Blamed = (bool, IpAddr);
 pub(super) struct Throttle(Mutex<HashMap<Blamed, VecDeque<Instant>>>);
 
 impl Throttle {
-    /// Refuses who has failed too often.
-    pub(super) fn check(&self, entrance: Entrance) -> Result<(), Problem> {
-        entrance
-            .blamed()
-            .and_then(|blamed| self.wait(blamed, Instant::now()))
-            .map_or(Ok(()), |wait| Err(too_many(wait)))
-    }
-
     /// Notes a failure, and gives what to say about it: this problem, or that it was one too many.
     pub(super) fn failed(&self, entrance: Entrance, problem: Problem) -> Problem {
         let wait = entrance.blamed().and_then(|blamed| self.note(blamed, Instant::now()));

@@ -50,8 +50,8 @@ impl Outbox {
 
 async fn send(way: &Arc<Way>, notice: &Notice, registry: &Registry) {
     let mut pauses = PAUSES.into_iter();
-    while is_wanted(notice, registry).await {
-        let failure = match deliver(Arc::clone(way), notice.clone()).await {
+    while let Some(notice) = wanted(notice, registry).await {
+        let failure = match deliver(Arc::clone(way), notice).await {
             Ok(()) => {
                 tracing::debug!(way = way.name(), "told");
                 return;
@@ -71,18 +71,19 @@ async fn send(way: &Arc<Way>, notice: &Notice, registry: &Registry) {
     }
 }
 
-/// Nobody is called to a question that is over.
-async fn is_wanted(notice: &Notice, registry: &Registry) -> bool {
-    let Notice::Asked(asks) = notice else { return true };
+/// What is left of it: nobody is called to a question that is over.
+async fn wanted(notice: &Notice, registry: &Registry) -> Option<Notice> {
+    let Notice::Asked(asks) = notice else { return Some(notice.clone()) };
+    let mut open = Vec::new();
     for ask in asks {
         if let Ok(Some(newest)) = registry.get(&ask.key).await
             && newest.id == ask.id
             && newest.is_open()
         {
-            return true;
+            open.push(Arc::clone(ask));
         }
     }
-    false
+    (!open.is_empty()).then(|| Notice::Asked(open))
 }
 
 /// On a thread of its own, for as long as it takes: a way may block, and a daemon that stops does not wait for it.

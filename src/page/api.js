@@ -1,8 +1,13 @@
 // The daemon's HTTP API. The only module that sends requests and knows the token.
 
+import { learn } from "./clock.js";
+import { lasting } from "./storage.js";
+
 const TOKEN = "answerback.token";
-/** The daemon speaks every 25 s; a stream that is silent for so long is dead, however open it looks. */
-const SILENCE = 60_000;
+/** The daemon speaks every 10 s; a stream that is silent for so long is dead, however open it looks. */
+const SILENCE = 25_000;
+/** A reply takes milliseconds; one that takes so long will not come. */
+const PATIENCE = 15_000;
 
 /** A refusal, in the daemon's own words. */
 export class Problem extends Error {
@@ -34,24 +39,26 @@ export function onSignedOut(listener) {
 }
 
 export function isSignedIn() {
-  return localStorage.getItem(TOKEN) !== null;
+  return lasting.get(TOKEN) !== null;
 }
 
 /** @param {string} token */
-export function signIn(token) {
-  localStorage.setItem(TOKEN, token);
+function signIn(token) {
+  lasting.set(TOKEN, token);
 }
 
-export function forgetToken() {
-  localStorage.removeItem(TOKEN);
-}
+// What another tab does holds here too.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === TOKEN && newValue === null) signedOut();
+});
 
 /**
  * @param {string} path
  * @param {RequestInit & { headers?: Record<string, string> }} [options]
+ * @returns {Promise<Response>}
  */
 async function request(path, options = {}) {
-  const token = localStorage.getItem(TOKEN);
+  const token = lasting.get(TOKEN);
   /** @type {Record<string, string>} */
   const authorization = token ? { authorization: `Bearer ${token}` } : {};
   let response;
@@ -60,14 +67,16 @@ async function request(path, options = {}) {
   } catch (error) {
     throw new Unreachable("The daemon cannot be reached.", { cause: error });
   }
+  learn(response.headers.get("date"));
   if (response.ok) return response;
-  const problem = new Problem(response.status, await response.json().catch(() => ({})));
-  // Only for the token it was sent with: another tab may have signed in since.
-  if (response.status === 401 && token && token === localStorage.getItem(TOKEN)) {
-    forgetToken();
+  if (response.status === 401 && token) {
+    const current = lasting.get(TOKEN);
+    // Another tab may have signed in since.
+    if (current !== null && current !== token) return request(path, options);
+    lasting.remove(TOKEN);
     signedOut();
   }
-  throw problem;
+  throw new Problem(response.status, await response.json().catch(() => ({})));
 }
 
 /**
@@ -77,7 +86,7 @@ async function request(path, options = {}) {
  * @returns {Promise<T>}
  */
 async function get(path, signal) {
-  return (await request(path, { signal })).json();
+  return (await request(path, { signal: signal ?? AbortSignal.timeout(PATIENCE) })).json();
 }
 
 /**
@@ -139,7 +148,7 @@ export async function settle(key, how, body) {
   const text = JSON.stringify(body);
   // Browsers send at most 64 KiB from a page that is gone.
   const keepalive = text.length < 20_000;
-  return (await post(`${askPath(key)}/${how}`, body, { keepalive })).body;
+  return (await post(`${askPath(key)}/${how}`, body, { keepalive, signal: AbortSignal.timeout(PATIENCE) })).body;
 }
 
 /**
@@ -178,15 +187,21 @@ export async function claimPairing(code, name) {
  */
 export async function awaitPairing(claim) {
   for (;;) {
-    const { status, body } = await post("/v1/pairing/token?wait=25", { claim });
-    if (status === 200) return signIn(body.token);
+    try {
+      const { status, body } = await post("/v1/pairing/token?wait=25", { claim });
+      if (status === 200) return signIn(body.token);
+    } catch (error) {
+      // A phone that sleeps while the number is typed drops its connection.
+      if (!(error instanceof Unreachable)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
   }
 }
 
 /** Tells the daemon to forget this browser. */
 export async function signOut() {
   await post("/v1/sign-out", {}).catch(() => {});
-  forgetToken();
+  lasting.remove(TOKEN);
   signedOut();
 }
 

@@ -8,7 +8,7 @@ import { projectName } from "./words.js";
 export function count(open) {
   document.title = open > 0 ? `(${open}) Answerback` : "Answerback";
   const badge = byId("count");
-  badge.textContent = String(open);
+  badge.textContent = open > 99 ? "99+" : String(open);
   badge.hidden = open === 0;
   byId("favicon").setAttribute("href", open > 0 ? favicon(open > 9 ? "9+" : String(open)) : "/page/icon.svg");
 }
@@ -21,18 +21,50 @@ function favicon(text) {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-/** @param {Ask} ask */
+/** What comes within so long is one reason to look. */
+const PAUSE = 400;
+/** @type {Ask[]} */
+let waiting = [];
+/** @type {Map<number, Notification>} */
+const shown = new Map();
+
+/** A question has come. @param {Ask} ask */
 export function call(ask) {
+  if (waiting.push(ask) > 1) return;
+  setTimeout(() => {
+    const asks = waiting;
+    waiting = [];
+    tell(asks);
+  }, PAUSE);
+}
+
+/** It is settled. @param {Ask} ask */
+export function done(ask) {
+  waiting = waiting.filter(({ id }) => id !== ask.id);
+  shown.get(ask.id)?.close();
+  shown.delete(ask.id);
+}
+
+/** @param {Ask[]} asks */
+function tell(asks) {
+  const [first] = asks;
   const { notify, sound } = preferences();
+  if (!first) return;
   if (sound) chime();
-  if (!notify || document.hasFocus() || !("Notification" in globalThis) || Notification.permission !== "granted") return;
-  // It may be seen by anybody who passes by: the question itself stays on the page.
-  const shown = new Notification(`${projectName(ask.project)} has a question`, { body: ask.questions[0].header, tag: ask.key, icon: "/page/icon-192.png" });
-  shown.onclick = () => {
-    window.focus();
-    location.hash = `#ask=${encodeURIComponent(ask.key)}`;
-    shown.close();
-  };
+  if (!notify || document.hasFocus()) return;
+  const title = asks.length === 1 ? `${projectName(first.project)} has a question` : `${asks.length} questions wait`;
+  try {
+    // It may be seen by anybody who passes by: the question itself stays on the page.
+    const notification = new Notification(title, { body: asks.length === 1 ? first.questions[0].header : "", tag: first.key, icon: "/page/icon-192.png" });
+    for (const { id } of asks) shown.set(id, notification);
+    notification.onclick = () => {
+      window.focus();
+      location.hash = `#ask=${encodeURIComponent(first.key)}`;
+      notification.close();
+    };
+  } catch {
+    // Not allowed any more, or never possible here.
+  }
 }
 
 /** Two soft tones. */

@@ -3,15 +3,18 @@
 import { context, Problem, settle } from "./api.js";
 import { announce, fill, h, icon } from "./dom.js";
 import * as drafts from "./draft.js";
+import { ended } from "./ended.js";
 import { markdown } from "./markdown.js";
-import { QuestionView } from "./question.js";
-import { age, deadline, ending, mode, projectName, title } from "./words.js";
+import { isComposing, QuestionView } from "./question.js";
+import { age, deadline, mode, projectName, title } from "./words.js";
 
-/** How long a choice can be taken back before it is sent. */
+/** How long a choice can be taken back before it is sent; the style sheet shows it. */
 const UNDO = 3000;
-/** How long the end of a question is shown: with its receipt, and where none comes. */
+/** How long the end of a question is shown: with its receipt, and where one may come. */
 const SHOWN = 3500;
 const SHOWN_WITHOUT_RECEIPT = 9000;
+
+const hasPointer = () => matchMedia("(hover: hover)").matches;
 
 /** @typedef {"open" | "undo" | "sending" | "settled"} Phase */
 
@@ -19,7 +22,10 @@ export class Card {
   /** @type {Phase} */
   #phase = "open";
   #timer = 0;
-  #isMine = false;
+  /** What was sent, from before it was: its own event may be faster than its reply. @type {{ how: string, body: any } | null} */
+  #sent = null;
+  /** Why it is refused, while that is being written. @type {string | null} */
+  #reason = null;
   /** What the buttons below were made for. */
   #shown = "";
   #age = h("span", { class: "age" });
@@ -30,13 +36,16 @@ export class Card {
   /** @type {QuestionView[]} */
   questions = [];
   isExpanded = false;
+  /** When the last choice was made that can be taken back. */
+  chosenAt = 0;
 
   /**
    * @param {Ask} ask
-   * @param {{ left(card: Card): void }} listener
+   * @param {{ left(card: Card): void, settled(ask: Ask): void }} listener
    */
   constructor(ask, listener) {
     this.ask = ask;
+    this.id = ask.id;
     this.listener = listener;
     this.drafts = drafts.load(ask);
     this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": `${projectName(ask.project)} asks: ${title(ask)}` });
@@ -45,16 +54,21 @@ export class Card {
   }
 
   get isOpen() {
-    return this.ask.state === "open" && this.#phase !== "settled";
+    return this.#phase !== "settled";
   }
 
-  get hasDraft() {
-    return this.drafts.some((draft) => !drafts.isEmpty(draft));
+  get hasFocus() {
+    return this.element.contains(document.activeElement);
   }
 
-  /** Somebody is at it: nothing may move under their hand. */
-  get isInUse() {
-    return this.isOpen && (this.#phase !== "open" || this.hasDraft || this.element.contains(document.activeElement));
+  /** Somebody has put something in, or it is on its way. */
+  get isBegun() {
+    return this.isOpen && (this.#phase !== "open" || this.#reason !== null || this.drafts.some((draft) => !drafts.isEmpty(draft)));
+  }
+
+  /** Somebody is about to: nothing may move under their hand. */
+  get isTouched() {
+    return this.isOpen && (this.hasFocus || (hasPointer() && this.element.matches(":hover")));
   }
 
   tick() {
@@ -80,20 +94,26 @@ export class Card {
     };
     this.questions = this.ask.questions.map((_, index) => new QuestionView(this.ask, index, this.drafts[index], listener));
     fill(this.element, this.#head(), this.#said(), ...this.questions.map(({ element }) => element), this.#error, this.#foot);
+    this.#shown = "";
     this.#changed();
   }
 
   /** @param {Ask} ask */
   update(ask) {
+    if (ask.id !== this.id) return;
     const before = this.ask;
     this.ask = ask;
     if (ask.state === "settled") this.#settled(before);
     else if (before.deferred !== ask.deferred || before.racing !== ask.racing) {
-      const old = this.element.querySelector(".mode");
-      old?.replaceWith(modeBadge(ask));
+      this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
       this.#actions();
     }
     this.tick();
+  }
+
+  /** It is not open any more, and how it ended cannot be known. */
+  vanish() {
+    this.update({ ...this.ask, state: "settled", outcome: { kind: "withdrawn", by: null } });
   }
 
   focus() {
@@ -103,38 +123,32 @@ export class Card {
 
   /** Sends what has been put in, if that is everything. */
   async submit() {
-    if (this.#phase === "undo") return this.#send();
-    if (this.#phase !== "open") return;
-    const missing = this.questions.filter(({ value }) => value === null);
-    for (const question of missing) question.blame("This one needs an answer.");
-    if (missing.length > 0) {
-      missing[0].element.scrollIntoView({ block: "nearest" });
-      return missing[0].focus();
-    }
-    return this.#send();
+    if (this.#phase !== "open" && this.#phase !== "undo") return;
+    const faulty = this.questions.filter(({ fault }) => fault);
+    for (const question of faulty) question.blame(question.fault);
+    if (faulty.length === 0) return this.#send();
+    this.#holdBack();
+    faulty[0].element.scrollIntoView({ block: "nearest" });
+    faulty[0].focus();
   }
 
-  /** Takes back what was chosen and not yet sent; whether there was anything. */
+  /** Takes back what was chosen and not yet sent. */
   undo() {
-    if (this.#phase !== "undo") return false;
-    clearTimeout(this.#timer);
-    this.#phase = "open";
+    if (!this.#holdBack()) return;
     for (const draft of this.drafts) draft.chosen = [];
-    this.#rebuild();
+    this.isExpanded = false;
+    this.expand();
     this.questions[0].focus();
     announce("Not sent");
-    return true;
+  }
+
+  get canUndo() {
+    return this.#phase === "undo";
   }
 
   /** Sends what waits to be sent, now: the page is being left. */
   flush() {
     if (this.#phase === "undo") void this.#send();
-  }
-
-  #rebuild() {
-    this.isExpanded = false;
-    this.#shown = "";
-    this.expand();
   }
 
   #row() {
@@ -163,29 +177,28 @@ export class Card {
     );
   }
 
-  /** The last thing the agent said, folded; read when the card is. */
+  /** The last thing the agent said, folded, and read when it is unfolded: records are written a little behind. */
   #said() {
+    if (this.ask.origin !== "claude-code") return null;
     const place = h("div", { class: "said-text" });
-    const details = h("details", { class: "said", hidden: true }, h("summary", {}, "What the agent said before"), place);
-    if (this.ask.origin === "claude-code") {
-      context(this.ask.key).then(
-        ({ said, branch }) => {
-          if (branch) {
-            fill(this.#branch, icon("branch"), h("bdi", {}, branch));
-            this.#branch.hidden = false;
-          }
-          if (said) {
-            details.hidden = false;
-            details.addEventListener("toggle", () => place.hasChildNodes() || place.append(markdown(said)));
-          }
-        },
-        () => {},
-      );
-    }
+    const details = h("details", { class: "said" }, h("summary", {}, "What the agent said before"), place);
+    const surroundings = () => context(this.ask.key).catch(() => ({ said: null, branch: null }));
+    details.addEventListener("toggle", async () => {
+      if (!details.open) return;
+      const { said } = await surroundings();
+      fill(place, said ? markdown(said) : h("p", {}, "Nothing that could be read."));
+    });
+    void surroundings().then(({ branch }) => {
+      if (!branch) return;
+      fill(this.#branch, icon("branch"), h("bdi", {}, branch));
+      this.#branch.hidden = false;
+    });
     return details;
   }
 
+  /** Something was put in. What was about to be sent is not the whole of it, then. */
   #changed() {
+    this.#holdBack();
     drafts.save(this.ask, this.drafts);
     this.#actions();
   }
@@ -204,28 +217,26 @@ export class Card {
   }
 
   #waitForUndo() {
-    clearTimeout(this.#timer);
     this.#phase = "undo";
+    this.chosenAt = performance.now();
     this.#timer = setTimeout(() => this.#send(), UNDO);
     this.#actions();
-    announce(`Sending ${this.questions[0].summary}. Press U to undo.`);
+    announce(`Sending ${this.questions[0].summary}. Press U to undo`);
   }
 
-  async #send() {
+  /** Whether something was about to be sent, and is not any more. */
+  #holdBack() {
+    if (this.#phase !== "undo") return false;
     clearTimeout(this.#timer);
-    const answer = this.#answer();
-    await this.#settle("answer", answer);
+    this.#phase = "open";
+    this.#actions();
+    return true;
   }
 
-  /** @returns {Answer} */
-  #answer() {
-    /** @type {Answer} */
-    const answer = { answers: {}, notes: {} };
-    for (const { question, value, draft } of this.questions) {
-      if (value !== null) answer.answers[question.question] = value;
-      if (draft.note.trim()) answer.notes[question.question] = draft.note.trim();
-    }
-    return answer;
+  #send() {
+    const answers = this.questions.map(({ question, value }) => [question.question, value]);
+    const notes = this.questions.map(({ question, draft }) => [question.question, draft.note.trim()]).filter(([, note]) => note);
+    return this.#settle("answer", { answers: Object.fromEntries(answers), notes: Object.fromEntries(notes) });
   }
 
   /**
@@ -233,17 +244,16 @@ export class Card {
    * @param {unknown} body
    */
   async #settle(how, body) {
+    clearTimeout(this.#timer);
     this.#phase = "sending";
+    this.#sent = { how, body };
     this.#error.hidden = true;
     this.#actions();
     try {
-      const settled = await settle(this.ask.key, how, body);
-      this.#isMine = true;
-      for (const draft of this.drafts) Object.assign(draft, drafts.emptyDraft());
-      this.update(settled);
+      this.update(await settle(this.ask.key, how, body));
     } catch (error) {
-      // It may have been settled by an event meanwhile.
-      if (this.#phase !== "sending") return;
+      // Its event may have come all the same.
+      if (!this.isOpen) return;
       this.#phase = "open";
       if (error instanceof Problem && error.ask) return this.update(error.ask);
       this.#failed(/** @type {Error} */ (error));
@@ -261,19 +271,32 @@ export class Card {
     this.#actions();
   }
 
+  /** Whether an outcome is what was sent from here. @param {Outcome} outcome */
+  #isMine({ kind, answers = {}, reason }) {
+    if (!this.#sent) return false;
+    const { how, body } = this.#sent;
+    if (how === "release") return kind === "released";
+    if (how === "dismiss") return kind === "dismissed" && (body.reason ?? undefined) === reason;
+    const sent = Object.entries(body.answers);
+    return kind === "answered" && sent.length === Object.keys(answers).length && sent.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
+  }
+
   #actions() {
-    if (!this.isExpanded || this.#phase === "settled") return;
+    if (!this.isExpanded || !this.isOpen) return;
+    const isBusy = this.#phase === "sending";
     this.element.dataset.phase = this.#phase;
+    for (const { element } of this.questions) element.inert = isBusy;
     const [first] = this.questions;
     const answered = this.questions.filter(({ value }) => value !== null).length;
     const isSeveral = this.questions.length > 1;
-    // What does not send itself needs a button.
-    const isQuick = !isSeveral && first.sendsItself && !first.draft.other.trim();
+    // What does not send itself, or did not get there, needs a button.
+    const isQuick = !isSeveral && first.sendsItself && first.value === null;
     const canRelease = this.ask.origin === "claude-code" && !this.ask.racing && !this.ask.deferred;
     // Buttons that stay the same stay where they are: one may be about to be clicked.
-    const shown = [this.#phase, answered, isQuick, canRelease, this.#phase === "undo" && first.summary].join();
+    const shown = [this.#phase, answered, isQuick, canRelease, this.#reason !== null, this.#phase === "undo" && first.summary].join();
     if (shown === this.#shown) return;
     this.#shown = shown;
+    const hadFocus = this.#foot.contains(document.activeElement);
     if (this.#phase === "undo") {
       fill(
         this.#foot,
@@ -281,102 +304,81 @@ export class Card {
         button("Undo", "", () => this.undo()),
         button("Send now", "primary", () => this.#send()),
       );
-      return;
+    } else if (this.#reason !== null) {
+      this.#reasonForm(isBusy);
+    } else {
+      const submit = button(isBusy ? "Sending…" : isSeveral ? "Send answers" : "Send answer", "primary", () => void this.submit());
+      fill(
+        this.#foot,
+        isSeveral ? progress(answered, this.questions.length) : first.note.open,
+        h("span", { class: "spacer" }),
+        canRelease && button("To the terminal", "quiet", () => this.#settle("release", {}), "Answer in the terminal instead"),
+        button("Dismiss…", "quiet dismiss", () => this.#refuse(""), "Refuse to answer"),
+        (!isQuick || isBusy) && submit,
+      );
     }
-    const isBusy = this.#phase === "sending";
-    const submit = button(isBusy ? "Sending…" : isSeveral ? "Send answers" : "Send answer", "primary", () => void this.submit());
-    submit.disabled = isBusy;
-    fill(
-      this.#foot,
-      isSeveral ? progress(answered, this.questions.length) : first.note.open,
-      h("span", { class: "spacer" }),
-      canRelease && button("To the terminal", "quiet", () => this.#settle("release", {}), "Answer in the terminal instead"),
-      button("Dismiss…", "quiet", () => this.#askReason(), "Refuse to answer"),
-      (!isQuick || isBusy) && submit,
-    );
+    for (const control of this.#foot.querySelectorAll("button, input")) control.toggleAttribute("disabled", isBusy);
+    // A keyboard must not lose its place with the button it pressed.
+    if (hadFocus && !this.hasFocus) this.element.focus({ preventScroll: true });
   }
 
-  #askReason() {
-    const reason = h("input", { type: "text", placeholder: "Why? The agent is told. (optional)", "aria-label": "Reason", dir: "auto", maxlength: 16_000 });
-    const send = () => this.#settle("dismiss", reason.value.trim() ? { reason: reason.value.trim() } : {});
-    reason.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.#actions();
-      if (event.key === "Enter" && !event.isComposing) send();
+  /** Begins to refuse, or thinks better of it. @param {string | null} reason */
+  #refuse(reason) {
+    this.#reason = reason;
+    this.#actions();
+    const next = /** @type {HTMLElement | null} */ (this.#foot.querySelector(reason === null ? ".dismiss" : "input"));
+    next?.focus();
+  }
+
+  /** @param {boolean} isBusy */
+  #reasonForm(isBusy) {
+    const field = h("input", { type: "text", placeholder: "Why? The agent is told. (optional)", "aria-label": "Reason", dir: "auto" });
+    field.value = this.#reason ?? "";
+    const send = () => this.#settle("dismiss", field.value.trim() ? { reason: field.value.trim() } : {});
+    field.addEventListener("input", () => (this.#reason = field.value));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        this.#refuse(null);
+      }
+      if (event.key === "Enter" && !isComposing(event) && !event.repeat) send();
     });
-    const keep = () => this.#actions();
-    fill(this.#foot, reason, button("Keep", "quiet", keep), button("Dismiss", "danger", send));
-    this.#shown = "";
-    reason.focus();
+    fill(this.#foot, field, button("Keep", "quiet", () => this.#refuse(null)), button(isBusy ? "Sending…" : "Dismiss", "danger", send));
   }
 
   /** @param {Ask} before */
   #settled(before) {
     const { outcome, receipt } = this.ask;
     if (!outcome) return;
-    const first = this.#phase !== "settled";
-    const hadFocus = this.element.contains(document.activeElement);
-    clearTimeout(this.#timer);
-    const lost = this.#isMine ? [] : this.questions.map(({ question, summary, draft }) => [question.question, [summary, draft.note.trim()].filter(Boolean).join(" — ")]);
-    const unsent = lost.filter(([, text]) => text);
+    const isFirst = this.isOpen;
+    if (!isFirst && before.receipt?.at === receipt?.at) return;
+    const hadFocus = this.hasFocus;
+    const isMine = this.#isMine(outcome);
+    const unsent = isMine ? [] : [...this.drafts.map(textOf), this.#reason ?? ""].filter((text) => text.trim());
     this.#phase = "settled";
     this.isExpanded = false;
     this.element.classList.remove("expanded");
     this.element.classList.add("settled");
     delete this.element.dataset.phase;
-    if (first || before.receipt !== receipt) this.#ended(outcome, receipt, unsent, first);
-    if (hadFocus && first) this.element.focus({ preventScroll: true });
-  }
-
-  /**
-   * @param {Outcome} outcome
-   * @param {Receipt | null} receipt
-   * @param {string[][]} unsent
-   * @param {boolean} first
-   */
-  #ended(outcome, receipt, unsent, first) {
-    const answers = Object.values(outcome.answers ?? {}).join(" · ");
-    const how = this.#isMine && outcome.kind === "answered" ? "Answered" : ending(outcome);
-    const changed = receipt && !receipt.as_sent;
-    const isAnswered = outcome.kind === "answered" || outcome.kind === "answered_in_terminal";
-    const proof = receipt
-      ? h("span", { class: changed ? "receipt changed" : "receipt" }, icon(changed ? "warning" : "check"), changed ? "Claude received something else" : "received by Claude")
-      : null;
-    const close = button("", "icon-button", () => this.#leave(true));
-    close.setAttribute("aria-label", "Close");
-    close.append(icon("close"));
-    fill(
-      this.element,
-      h(
-        "div",
-        { class: `ended ${isAnswered ? "good" : "plain"}` },
-        h("span", { class: "ended-mark" }, icon(isAnswered ? "check" : outcome.kind === "released" ? "terminal" : "close")),
-        h(
-          "span",
-          { class: "ended-text" },
-          h("span", { class: "ended-how" }, `${projectName(this.ask.project)} · ${how}`),
-          answers && h("span", { class: "ended-answer", dir: "auto" }, answers),
-          outcome.reason && h("span", { class: "ended-answer", dir: "auto" }, outcome.reason),
-          proof,
-        ),
-        close,
-      ),
-      changed && h("p", { class: "error" }, `Another hook has changed the answer. Claude received: ${Object.values(receipt.answers).join(" · ")}`),
-      unsent.length > 0 &&
-        h("div", { class: "unsent" }, h("p", {}, "You had begun to answer, and this was not sent:"), ...unsent.map(([, text]) => h("p", { class: "unsent-text", dir: "auto" }, text))),
-    );
-    if (first) announce(`${projectName(this.ask.project)}: ${how}${answers ? `: ${answers}` : ""}`);
+    const end = ended(this.ask, isMine, unsent, () => this.#leave(true));
+    fill(this.element, ...end.content);
+    if (hadFocus) this.element.focus({ preventScroll: true });
+    if (isFirst) {
+      announce(end.spoken);
+      this.listener.settled(this.ask);
+    }
     clearTimeout(this.#timer);
     // What a person has written, and what went wrong, goes when they say so.
-    if (unsent.length > 0 || changed) return;
+    if (unsent.length > 0 || (receipt && !receipt.as_sent)) return;
     drafts.forget(this.ask);
-    const expectsReceipt = this.#isMine && isAnswered && !receipt && this.ask.origin === "claude-code" && !this.ask.deferred;
+    const expectsReceipt = isMine && outcome.kind === "answered" && !receipt && this.ask.origin === "claude-code" && !before.deferred;
     this.#timer = setTimeout(() => this.#leave(), expectsReceipt ? SHOWN_WITHOUT_RECEIPT : SHOWN);
   }
 
   #leave(isWanted = false) {
     clearTimeout(this.#timer);
     // Not while it is being read.
-    if (!isWanted && this.element.matches(":hover")) {
+    if (!isWanted && hasPointer() && this.element.matches(":hover")) {
       this.element.addEventListener("pointerleave", () => this.#leave(), { once: true });
       return;
     }
@@ -384,6 +386,9 @@ export class Card {
     this.listener.left(this);
   }
 }
+
+/** @param {QuestionDraft} draft */
+const textOf = ({ chosen, other, note }) => [[...chosen, other.trim()].filter(Boolean).join(", "), note.trim()].filter(Boolean).join(" — ");
 
 /** @param {Ask} ask */
 function modeBadge(ask) {

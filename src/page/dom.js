@@ -87,12 +87,19 @@ export function byId(id) {
   return found;
 }
 
+/** @type {string[]} */
+let unsaid = [];
+
 /**
- * Says something to those who listen to the page.
+ * Says something to those who listen to the page; what comes at once is said together.
  * @param {string} text
  */
 export function announce(text) {
-  byId("announcer").textContent = text;
+  if (unsaid.push(text) > 1) return;
+  setTimeout(() => {
+    byId("announcer").textContent = unsaid.join(". ");
+    unsaid = [];
+  }, 100);
 }
 
 /**
@@ -104,7 +111,11 @@ export function dialog(title, ...children) {
   const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close" }, icon("close"));
   const element = h("dialog", { class: "dialog", "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...children);
   close.addEventListener("click", () => element.close());
-  element.addEventListener("click", (event) => event.target === element && element.close());
+  element.addEventListener("click", ({ clientX, clientY, target }) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    const isOutside = clientX < left || clientX > right || clientY < top || clientY > bottom;
+    if (target === element && isOutside) element.close();
+  });
   element.addEventListener("close", () => element.remove());
   document.body.append(element);
   element.showModal();

@@ -1,5 +1,7 @@
 // What a person has begun to answer outlives a reload of the page.
 
+import { passing } from "./storage.js";
+
 const PREFIX = "answerback.draft.";
 
 /** @returns {QuestionDraft} */
@@ -16,7 +18,7 @@ export function isEmpty(draft) {
  */
 export function load(ask) {
   try {
-    const saved = JSON.parse(sessionStorage.getItem(PREFIX + ask.id) ?? "[]");
+    const saved = JSON.parse(passing.get(PREFIX + ask.id) ?? "[]");
     return ask.questions.map((_, index) => ({ ...emptyDraft(), ...saved[index] }));
   } catch {
     return ask.questions.map(emptyDraft);
@@ -28,15 +30,11 @@ export function load(ask) {
  * @param {QuestionDraft[]} drafts
  */
 export function save(ask, drafts) {
-  if (drafts.every(isEmpty)) return forget(ask);
-  try {
-    sessionStorage.setItem(PREFIX + ask.id, JSON.stringify(drafts));
-  } catch {
-    // Full, or forbidden: then it lives as long as the page.
-  }
+  if (drafts.every(isEmpty)) forget(ask);
+  else passing.set(PREFIX + ask.id, JSON.stringify(drafts));
 }
 
 /** @param {Ask} ask */
 export function forget(ask) {
-  sessionStorage.removeItem(PREFIX + ask.id);
+  passing.remove(PREFIX + ask.id);
 }

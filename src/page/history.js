@@ -69,7 +69,10 @@ export class History {
   async #loadProjects() {
     const chosen = this.#project.value;
     const { projects: all } = await projects().catch(() => ({ projects: chosen ? [chosen] : [] }));
-    fill(this.#project, h("option", { value: "" }, "All projects"), ...all.map((path) => h("option", { value: path, title: path }, projectName(path))));
+    const names = all.map(projectName);
+    // Two of one name are told apart by where they are.
+    const name = (/** @type {string} */ path) => (names.filter((other) => other === projectName(path)).length > 1 ? path : projectName(path));
+    fill(this.#project, h("option", { value: "" }, "All projects"), ...all.map((path) => h("option", { value: path, title: path }, name(path))));
     this.#project.value = chosen;
   }
 }
@@ -112,7 +115,7 @@ function receiptMark(receipt) {
  * @param {Outcome} outcome
  */
 function said({ question }, outcome) {
-  const answer = outcome.answers?.[question];
-  const note = outcome.notes?.[question];
+  const of = (/** @type {Record<string, string> | undefined} */ texts) => (texts && Object.hasOwn(texts, question) ? texts[question] : "");
+  const [answer, note] = [of(outcome.answers), of(outcome.notes)];
   return [h("dt", { dir: "auto" }, question), h("dd", { dir: "auto" }, answer && h("strong", {}, answer), note && h("span", { class: "past-note" }, note))];
 }

@@ -1,12 +1,16 @@
 // The open questions, newest first. Cards come and go; none moves under the hand of a person.
 
-import { ask as askOf, openAsk } from "./api.js";
+import { ask as askOf, openAsk, Problem } from "./api.js";
 import { Card } from "./card.js";
 import { announce, byId, command, fill, h } from "./dom.js";
 import { projectName } from "./words.js";
 
 /** So many are forms; the rest are rows until somebody opens them. */
 const FORMS = 8;
+/** Who has not moved for so long is not about to. */
+const IDLE = 8000;
+/** A key that was meant for the card that was on top a moment ago is not for the one that is now. */
+const SURPRISE = 700;
 
 export class Inbox {
   /** @type {Map<number, Card>} */
@@ -17,14 +21,21 @@ export class Inbox {
   #more = h("button", { type: "button", class: "more", hidden: true, on: { click: () => this.#showHeld() } });
   #empty = h("section", { class: "empty", hidden: true });
   #isKnown = false;
+  #movedAt = 0;
+  #top = { id: 0, since: -Infinity };
+  /** The key of a card to be shown as soon as it is known. */
+  #wanted = "";
 
-  /** @param {{ changed(open: number): void, arrived(ask: Ask): void }} listener */
+  /** @param {{ changed(open: number): void, arrived(ask: Ask): void, settled(ask: Ask): void }} listener */
   constructor(listener) {
     this.listener = listener;
     this.element = h("div", { class: "inbox" }, h("h1", { class: "unseen" }, "Open questions"), this.#more, this.#list, this.#empty);
     setInterval(() => this.#cards.forEach((card) => card.tick()), 5000);
-    addEventListener("pagehide", () => this.#cards.forEach((card) => card.flush()));
-    document.addEventListener("focusout", () => setTimeout(() => this.#held.size > 0 && !this.#isInUse && this.#showHeld(), 300));
+    setInterval(() => this.#held.size > 0 && !this.#isInUse && this.#showHeld(), 1000);
+    for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) addEventListener(sign, () => (this.#movedAt = performance.now()), { passive: true });
+    const leave = () => this.#cards.forEach((card) => card.flush());
+    addEventListener("pagehide", leave);
+    document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && leave());
   }
 
   /** The cards that can be answered, from top to bottom. */
@@ -32,10 +43,11 @@ export class Inbox {
     return this.#inOrder().filter((card) => card.isOpen);
   }
 
-  /** The card that keys are meant for. */
+  /** The card that keys are meant for, if that is clear. */
   get current() {
-    const cards = this.open;
-    return cards.find(({ element }) => element.contains(document.activeElement)) ?? cards[0];
+    const focused = [...this.#cards.values()].find((card) => card.hasFocus);
+    if (focused) return focused.isOpen ? focused : undefined;
+    return performance.now() - this.#top.since > SURPRISE ? this.open[0] : undefined;
   }
 
   /** What the daemon says is open: all of it. @param {Ask[]} asks */
@@ -44,11 +56,13 @@ export class Inbox {
     const isFirst = !this.#isKnown;
     this.#isKnown = true;
     for (const card of this.#cards.values()) {
-      if (card.isOpen && !open.has(card.ask.id)) void this.#learnEnd(card);
+      if (card.isOpen && !open.has(card.id)) void this.#learnEnd(card);
     }
     for (const id of this.#held.keys()) if (!open.has(id)) this.#held.delete(id);
     for (const ask of asks) this.#put(ask, isFirst);
     this.#arrange();
+    if (isFirst) this.#top.since = -Infinity;
+    if (this.#wanted) void this.reveal(this.#wanted);
   }
 
   /** @param {AskEvent} event */
@@ -57,30 +71,43 @@ export class Inbox {
     this.#arrange();
   }
 
-  /** Opens the form of a question and goes to it. @param {string} key */
-  reveal(key) {
+  /** Opens the form of a question and goes to it, or says how it ended. @param {string} key */
+  async reveal(key) {
+    this.#wanted = this.#isKnown ? "" : key;
+    if (this.#wanted) return;
     this.#showHeld();
-    const card = [...this.#cards.values()].find(({ ask }) => ask.key === key);
-    card?.expand();
-    card?.focus();
+    const find = () => [...this.#cards.values()].find(({ ask }) => ask.key === key);
+    if (!find()) {
+      const ask = await askOf(key).catch(() => null);
+      if (!ask) return announce("This question is not known");
+      this.#add({ ...ask, state: "open" });
+      this.#arrange();
+      find()?.update(ask);
+    }
+    find()?.expand();
+    find()?.focus();
   }
 
   /** @param {number} step */
   move(step) {
     const cards = this.open;
-    const at = cards.findIndex(({ element }) => element.contains(document.activeElement));
+    const at = cards.findIndex((card) => card.hasFocus);
     const next = cards[Math.min(cards.length - 1, Math.max(0, at + step))];
     next?.expand();
     next?.focus();
   }
 
-  /** Whether a choice was taken back. */
+  /** Takes back the choice that was made last, or the one where the focus is; whether there was one. */
   undo() {
-    return [...this.#cards.values()].some((card) => card.undo());
+    const pending = [...this.#cards.values()].filter((card) => card.canUndo).sort((a, b) => b.chosenAt - a.chosenAt);
+    const chosen = pending.find((card) => card.hasFocus) ?? pending[0];
+    chosen?.undo();
+    return chosen !== undefined;
   }
 
   get #isInUse() {
-    return [...this.#cards.values()].some((card) => card.isInUse);
+    const isIdle = performance.now() - this.#movedAt > IDLE;
+    return [...this.#cards.values()].some((card) => card.isBegun || (card.isTouched && !isIdle));
   }
 
   /**
@@ -92,34 +119,38 @@ export class Inbox {
     if (card) return card.update(ask);
     if (ask.state !== "open") return void this.#held.delete(ask.id);
     if (this.#held.has(ask.id)) return void this.#held.set(ask.id, ask);
-    if (!isFirst) {
-      announce(`${projectName(ask.project)} asks: ${ask.questions[0].question}`);
-      this.listener.arrived(ask);
-    }
     if (!isFirst && this.#isInUse) this.#held.set(ask.id, ask);
     else this.#add(ask);
+    if (isFirst) return;
+    announce(`${projectName(ask.project)} asks: ${ask.questions[0].question}`);
+    this.listener.arrived(ask);
   }
 
   /** @param {Ask} ask */
   #add(ask) {
-    const card = new Card(ask, { left: () => this.#remove(card) });
+    const card = new Card(ask, { left: () => this.#remove(card), settled: (settled) => this.listener.settled(settled) });
     this.#cards.set(ask.id, card);
   }
 
   /** @param {Card} card */
   #remove(card) {
-    const hadFocus = card.element.contains(document.activeElement);
+    const { hasFocus } = card;
     card.element.remove();
-    this.#cards.delete(card.ask.id);
+    this.#cards.delete(card.id);
     this.#arrange();
-    if (hadFocus) (this.open[0]?.element ?? byId("main")).focus({ preventScroll: true });
+    if (hasFocus) byId("main").focus({ preventScroll: true });
   }
 
   /** It is not open any more, and nobody said why: the page was not there. @param {Card} card */
   async #learnEnd(card) {
-    const ask = await askOf(card.ask.key).catch(() => null);
-    if (ask?.id === card.ask.id && ask.state === "settled") card.update(ask);
-    else if (ask?.id !== card.ask.id) this.#remove(card);
+    try {
+      const ask = await askOf(card.ask.key);
+      if (ask.id !== card.id) card.vanish();
+      else card.update(ask);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) card.vanish();
+      // Otherwise it is not known yet: the next list asks again.
+    }
     this.#arrange();
   }
 
@@ -130,7 +161,7 @@ export class Inbox {
   }
 
   #inOrder() {
-    return [...this.#cards.values()].sort((a, b) => b.ask.id - a.ask.id);
+    return [...this.#cards.values()].sort((a, b) => b.id - a.id);
   }
 
   /** Brings the page to what is known, touching only what is new. */
@@ -149,6 +180,8 @@ export class Inbox {
         forms++;
       }
     }
+    const top = cards.find((card) => card.isOpen)?.id ?? 0;
+    if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
     this.#more.hidden = this.#held.size === 0;
     this.#more.textContent = this.#held.size === 1 ? "1 new question" : `${this.#held.size} new questions`;
     this.#showEmpty(cards.length === 0 && this.#held.size === 0);

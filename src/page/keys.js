@@ -1,13 +1,14 @@
 // The keyboard, as in Claude Code's own dialog. Never while somebody types.
 
 import { dialog, h } from "./dom.js";
+import { isComposing } from "./question.js";
 
 const KEYS = [
   ["1 … 9", "choose an option of the current question"],
   ["↑ ↓", "move between options"],
   ["Tab", "move between questions, fields and buttons"],
   ["Space", "choose, or choose no more"],
-  ["Enter", "send"],
+  ["Enter", "choose; send what is chosen"],
   ["u", "take back a choice before it is sent"],
   ["j k", "next and previous question"],
   ["/", "search the history"],
@@ -15,23 +16,30 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-/** @param {{ inbox: import("./inbox.js").Inbox, isInbox(): boolean, show(view: string): void }} page */
-export function listen(page) {
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+/**
+ * @typedef {{ inbox: import("./inbox.js").Inbox, isInbox(): boolean, show(view: string): void }} Page
+ * @param {Page} page
+ * @param {AbortSignal} signal
+ */
+export function listen(page, signal) {
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event) || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
     const target = /** @type {HTMLElement} */ (event.target);
     if (target.matches("input, textarea, select, [contenteditable]")) {
       if (event.key === "Escape") target.blur();
       return;
     }
+    // A key that is held down is pressed once.
+    if (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key)) return event.preventDefault();
     if (handle(page, event.key, target)) event.preventDefault();
-  });
+  };
+  document.addEventListener("keydown", key, { signal });
 }
 
 /**
  * Whether the key meant something.
- * @param {{ inbox: import("./inbox.js").Inbox, isInbox(): boolean, show(view: string): void }} page
+ * @param {Page} page
  * @param {string} key
  * @param {HTMLElement} target
  */
@@ -40,17 +48,24 @@ function handle(page, key, target) {
   if (key === "/") return show(page, "history");
   if (key === "i" && !page.isInbox()) return show(page, "inbox");
   if (!page.isInbox()) return false;
-  const card = page.inbox.current;
+  if (key === "u" || key === "Escape") return page.inbox.undo();
   if (key === "j" || key === "k") {
     page.inbox.move(key === "j" ? 1 : -1);
-  } else if (key === "u" || key === "Escape") {
-    return page.inbox.undo();
-  } else if (/^[1-9]$/.test(key) && card) {
+    return true;
+  }
+  const card = page.inbox.current;
+  if (!card) return false;
+  if (/^[1-9]$/.test(key)) {
     card.expand();
     card.current.pick(Number(key) - 1);
-  } else if (key === "Enter" && card && !target.matches("button:not(.option), a, summary")) {
-    // On an option that can be chosen alone, Enter chooses; the click of the browser does that.
-    if (target.matches(".option[role=radio]")) return false;
+  } else if (key === "ArrowDown" || key === "ArrowUp") {
+    if (target.matches("button, a, summary")) return false;
+    card.expand();
+    card.current.focus();
+  } else if (key === "Enter") {
+    if (target.matches("button:not(.option), a, summary")) return false;
+    // On an option that is not chosen, Enter chooses; the click of the browser does that.
+    if (target.matches(".option[role=radio][aria-checked=false]")) return false;
     card.expand();
     void card.submit();
   } else {
@@ -60,7 +75,7 @@ function handle(page, key, target) {
 }
 
 /**
- * @param {{ show(view: string): void }} page
+ * @param {Page} page
  * @param {string} view
  */
 function show(page, view) {

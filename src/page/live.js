@@ -1,4 +1,7 @@
 // Keeps the page true: a list, then every change, and the list again whenever the connection was lost.
+//
+// A stream takes one of the six connections that a browser has for a server, and the rest is for answers. So there are a few places,
+// for tabs that somebody looks at, and for one that nobody does, to call them; the others look now and then.
 
 import { events, openAsks, Problem } from "./api.js";
 
@@ -9,6 +12,11 @@ const LAST_PAUSE = 1500;
 const PATIENCE = 4000;
 /** A page that slept for so long may have a connection that only looks alive. */
 const NAP = 20_000;
+const PLACES = 4;
+/** How often a tab looks that has no place: that somebody looks at, and that nobody does. */
+const LOOK = 2000;
+const GLANCE = 15_000;
+const LIST_PATIENCE = 5000;
 
 /** @typedef {"connecting" | "live" | "retrying" | "offline"} Connection */
 
@@ -18,29 +26,26 @@ export class Live {
   #wake = () => {};
   #lostAt = 0;
   #awakeAt = Date.now();
+  #callsPeople = false;
 
   /** @param {{ list(asks: Ask[]): void, event(event: AskEvent): void, state(state: Connection): void }} sink */
   constructor(sink) {
     this.sink = sink;
-    const look = () => this.#look();
     const options = { signal: this.#stop.signal };
     addEventListener("online", () => this.refresh(), options);
-    addEventListener("pageshow", look, options);
-    addEventListener("focus", look, options);
-    document.addEventListener("visibilitychange", look, options);
-    const beat = setInterval(() => {
-      // Timers stand still while a machine sleeps.
-      if (Date.now() - this.#awakeAt > NAP) this.refresh();
-      this.#awakeAt = Date.now();
-    }, 5000);
+    addEventListener("offline", () => this.refresh(), options);
+    addEventListener("pageshow", () => this.#look(), options);
+    document.addEventListener("visibilitychange", () => this.#look(), options);
+    const beat = setInterval(() => this.#beat(), 5000);
     this.#stop.signal.addEventListener("abort", () => clearInterval(beat));
+    if (navigator.locks) void navigator.locks.request("answerback.calls-people", options, () => this.#callPeople()).catch(() => {});
+    else this.#callsPeople = true;
     void this.#run();
   }
 
   stop() {
     this.#stop.abort();
-    this.#again.abort();
-    this.#wake();
+    this.refresh();
   }
 
   /** Lists again, now. */
@@ -49,9 +54,26 @@ export class Live {
     this.#wake();
   }
 
+  /** For as long as the page is there. */
+  #callPeople() {
+    this.#callsPeople = true;
+    return new Promise(() => {});
+  }
+
+  get #isWatched() {
+    return document.visibilityState === "visible";
+  }
+
   #look() {
-    // Somebody looks at the page: no pause is short enough.
-    if (document.visibilityState === "visible") this.#wake();
+    const slept = Date.now() - this.#awakeAt > NAP;
+    if (slept || (!this.#isWatched && !this.#callsPeople)) this.refresh();
+    else this.#wake();
+  }
+
+  /** Timers stand still while a machine sleeps. */
+  #beat() {
+    if (Date.now() - this.#awakeAt > NAP) this.refresh();
+    this.#awakeAt = Date.now();
   }
 
   async #run() {
@@ -59,21 +81,37 @@ export class Live {
     let pause = FIRST_PAUSE;
     while (!this.#stop.signal.aborted) {
       this.#again = new AbortController();
+      const { signal } = this.#again;
       try {
-        const { asks, cursor } = await openAsks(AbortSignal.any([this.#again.signal, AbortSignal.timeout(10_000)]));
-        this.sink.list(asks);
+        const { asks, cursor } = await openAsks(AbortSignal.any([signal, AbortSignal.timeout(LIST_PATIENCE)]));
+        this.#tell(() => this.sink.list(asks));
         this.sink.state("live");
         this.#lostAt = 0;
         pause = FIRST_PAUSE;
-        for await (const event of events(cursor, this.#again.signal)) this.sink.event(event);
+        const follow = async () => {
+          for await (const event of events(cursor, signal)) this.#tell(() => this.sink.event(event));
+        };
+        if ((!this.#isWatched && !this.#callsPeople) || !(await inPlace(follow))) {
+          await this.#rest(this.#isWatched ? LOOK : GLANCE);
+          continue;
+        }
       } catch (error) {
         if (error instanceof Problem && error.status === 401) return this.stop();
-        if (this.#again.signal.aborted) continue;
+        if (signal.aborted && navigator.onLine) continue;
       }
       this.#lostAt ||= Date.now();
       this.sink.state(Date.now() - this.#lostAt > PATIENCE ? "offline" : "retrying");
-      await this.#rest(pause);
+      await this.#rest(pause * (0.8 + 0.4 * Math.random()));
       pause = Math.min(LAST_PAUSE, pause * 2);
+    }
+  }
+
+  /** A fault in showing something is not one of the connection. @param {() => void} show */
+  #tell(show) {
+    try {
+      show();
+    } catch (error) {
+      reportError(error);
     }
   }
 
@@ -81,7 +119,7 @@ export class Live {
   #rest(millis) {
     return /** @type {Promise<void>} */ (
       new Promise((resolve) => {
-        const timer = setTimeout(resolve, millis * (0.8 + 0.4 * Math.random()));
+        const timer = setTimeout(resolve, millis);
         this.#wake = () => {
           clearTimeout(timer);
           resolve();
@@ -89,4 +127,21 @@ export class Live {
       })
     );
   }
+}
+
+/**
+ * Does it in a place of its own, if there is one; whether there was.
+ * @param {() => Promise<void>} task
+ */
+async function inPlace(task) {
+  // Without them there is no knowing of other tabs.
+  if (!navigator.locks) return task().then(() => true);
+  for (let place = 1; place <= PLACES; place++) {
+    const had = await navigator.locks.request(`answerback.stream-${place}`, { ifAvailable: true }, async (lock) => {
+      if (lock) await task();
+      return lock !== null;
+    });
+    if (had) return true;
+  }
+  return false;
 }

@@ -22,54 +22,57 @@ const CONNECTION = {
 };
 
 function start() {
-  const inbox = new Inbox({ changed: attention.count, arrived: attention.call });
+  const away = new AbortController();
+  const inbox = new Inbox({ changed: attention.count, arrived: attention.call, settled: attention.done });
   const past = new History();
-  const isInbox = () => !location.hash.startsWith("#/history");
   const lost = h("p", { class: "banner", role: "alert", hidden: true });
+  const isInbox = () => !location.hash.startsWith("#/history");
+  // Both stay in the page: frames, places and what was typed with them.
+  fill(main, lost, inbox.element, past.element);
   const route = (search = false) => {
     const asked = new URLSearchParams(location.hash.slice(1)).get("ask");
-    fill(main, lost, isInbox() ? inbox.element : past.element);
-    byId("to-inbox").toggleAttribute("aria-current", isInbox());
-    byId("to-history").toggleAttribute("aria-current", !isInbox());
-    if (!isInbox()) past.show(search);
-    if (asked) {
-      history.replaceState(null, "", "#/");
-      inbox.reveal(asked);
+    if (asked) history.replaceState(null, "", "#/");
+    inbox.element.hidden = !isInbox();
+    past.element.hidden = isInbox();
+    for (const [id, isCurrent] of /** @type {[string, boolean][]} */ ([["to-inbox", isInbox()], ["to-history", !isInbox()]])) {
+      if (isCurrent) byId(id).setAttribute("aria-current", "page");
+      else byId(id).removeAttribute("aria-current");
     }
+    if (!isInbox()) past.show(search);
+    if (asked) void inbox.reveal(asked);
   };
-  const live = new Live({
-    list: (asks) => inbox.list(asks),
-    event: (event) => inbox.event(event),
-    state(state) {
-      const shown = byId("connection");
-      shown.dataset.state = state;
-      shown.textContent = CONNECTION[state];
-      main.classList.toggle("lost", state === "offline");
-      lost.hidden = state !== "offline";
-      if (state === "offline") fill(lost, icon("warning"), h("span", {}, "The daemon does not answer. What you write is kept, and the page goes on by itself when it is back. To look: ", h("code", {}, "answerback doctor")));
-    },
-  });
-  const show = (/** @type {boolean} */ visible) => SIGNED_IN_PARTS.forEach((id) => (byId(id).hidden = !visible));
+  const live = new Live({ list: (asks) => inbox.list(asks), event: (event) => inbox.event(event), state: (state) => showConnection(state, lost) });
+  const show = (/** @type {boolean} */ isVisible) => SIGNED_IN_PARTS.forEach((id) => (byId(id).hidden = !isVisible));
   show(true);
-  const away = new AbortController();
-  addEventListener("hashchange", () => route(), { signal: away.signal });
+  // Other fragments are places in the page.
+  addEventListener("hashchange", () => /^#(\/|ask=|$)/.test(location.hash || "#") && route(), { signal: away.signal });
   onSignedOut(() => {
+    if (away.signal.aborted) return;
     live.stop();
     away.abort();
     attention.count(0);
     show(false);
     notSignedIn(main, "This browser was signed out.");
   });
-  listen({
-    inbox,
-    isInbox,
-    show(view) {
-      const changes = (view === "history") === isInbox();
-      history.replaceState(null, "", view === "history" ? "#/history" : "#/");
-      if (changes || view === "history") route(view === "history");
-    },
-  });
+  const go = (/** @type {string} */ view) => {
+    history.replaceState(null, "", view === "history" ? "#/history" : "#/");
+    route(view === "history");
+  };
+  listen({ inbox, isInbox, show: go }, away.signal);
   route();
+}
+
+/**
+ * @param {import("./live.js").Connection} state
+ * @param {HTMLElement} lost
+ */
+function showConnection(state, lost) {
+  const shown = byId("connection");
+  if (shown.dataset.state === state) return;
+  shown.dataset.state = state;
+  shown.textContent = CONNECTION[state];
+  lost.hidden = state !== "offline";
+  if (state === "offline") fill(lost, icon("warning"), h("span", {}, "The daemon does not answer. What you write is kept, and the page goes on by itself when it is back. To look: ", h("code", {}, "answerback doctor")));
 }
 
 applyTheme();

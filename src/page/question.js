@@ -3,7 +3,8 @@
 import { h, fill, icon } from "./dom.js";
 import { preview } from "./preview.js";
 
-const MAX_LENGTH = 16_000;
+/** What the daemon takes, in bytes. */
+const MAX_TEXT = 16 * 1024;
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 let made = 0;
 
@@ -64,9 +65,10 @@ export class QuestionView {
   pick(place) {
     const option = this.question.options[place];
     if (!option) {
-      if (place === this.question.options.length) this.other.field.focus();
+      if (place === this.question.options.length && !this.element.inert) this.other.field.focus();
       return;
     }
+    if (this.element.inert) return;
     const { chosen } = this.draft;
     if (!this.isMulti) this.draft.chosen = [option.label];
     else this.draft.chosen = chosen.includes(option.label) ? chosen.filter((label) => label !== option.label) : [...chosen, option.label];
@@ -85,6 +87,14 @@ export class QuestionView {
   blame(problem) {
     this.#fault.textContent = problem;
     this.element.classList.toggle("faulty", problem !== "");
+  }
+
+  /** Why what was put in cannot be sent; empty if it can. */
+  get fault() {
+    if (this.value === null) return "This one needs an answer.";
+    const length = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
+    const over = Math.max(length(this.summary), length(this.draft.note)) - MAX_TEXT;
+    return over > 0 ? `This is too long, by about ${over} letters.` : "";
   }
 
   /** What was put in, in one line; empty if nothing. */
@@ -106,7 +116,7 @@ export class QuestionView {
         "div",
         { class: "asked" },
         header && h("span", { class: "chip", dir: "auto" }, header),
-        h("h3", { id: this.id, class: "text", dir: "auto" }, question),
+        h("h2", { id: this.id, class: "text", dir: "auto" }, question),
         this.isMulti && h("p", { class: "hint" }, "Choose any number"),
       ),
       h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && group, this.other.element), this.#pane),
@@ -145,10 +155,13 @@ export class QuestionView {
       this.#show();
       this.listener.changed();
     });
+    // Whoever goes to it is not done.
+    field.addEventListener("focus", () => this.listener.changed());
     field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch()) return;
+      if (field.value === "") this.#move(event);
+      if (event.key !== "Enter" || event.shiftKey || isComposing(event) || isTouch()) return;
       event.preventDefault();
-      this.listener.submit();
+      if (!event.repeat) this.listener.submit();
     });
     const key = options.length > 0 && h("kbd", { "aria-hidden": "true" }, String(options.length + 1));
     const element = h("div", { class: "option other" }, key, field, h("span", { class: "mark" }, icon("check")));
@@ -179,10 +192,6 @@ export class QuestionView {
       field.focus();
       this.listener.changed();
     });
-    field.addEventListener("blur", () => {
-      if (!field.value.trim()) show(false);
-      this.listener.changed();
-    });
     show(this.draft.note.trim() !== "");
     return { element: h("div", { class: "note" }, open, field), field, open };
   }
@@ -205,7 +214,7 @@ export class QuestionView {
       element.tabIndex = this.isMulti || place === Math.max(0, current) ? 0 : -1;
     });
     this.other.element.classList.toggle("chosen", other.trim() !== "" && (this.isMulti || chosen.length === 0));
-    if (this.value) this.blame("");
+    if (!this.fault) this.blame("");
     if (this.#pane && (this.#shown < 0 || current >= 0)) this.#preview(this.#shown < 0 ? Math.max(0, current) : current);
   }
 
@@ -223,13 +232,19 @@ export class QuestionView {
 }
 
 /**
+ * Whether a key belongs to a text that is being composed. One browser says so only by this old number.
+ * @param {KeyboardEvent} event
+ */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
+/**
  * @param {string} value
  * @param {string} placeholder
  * @param {string} label
  * @param {() => void} input
  */
 function textarea(value, placeholder, label, input) {
-  const field = h("textarea", { rows: 1, placeholder, "aria-label": label, dir: "auto", maxlength: MAX_LENGTH, enterkeyhint: "send" });
+  const field = h("textarea", { rows: 1, placeholder, "aria-label": label, dir: "auto" });
   field.value = value;
   const grow = () => {
     if (CSS.supports("field-sizing", "content")) return;

@@ -1,7 +1,8 @@
 // What a person prefers, in this browser.
 
 import { signOut, version } from "./api.js";
-import { dialog, h } from "./dom.js";
+import { announce, dialog, h } from "./dom.js";
+import { lasting } from "./storage.js";
 
 const STORED = "answerback.preferences";
 
@@ -10,7 +11,7 @@ const STORED = "answerback.preferences";
 /** @returns {Preferences} */
 export function preferences() {
   try {
-    return { theme: "auto", notify: false, sound: false, ...JSON.parse(localStorage.getItem(STORED) ?? "{}") };
+    return { theme: "auto", notify: false, sound: false, ...JSON.parse(lasting.get(STORED) ?? "{}") };
   } catch {
     return { theme: "auto", notify: false, sound: false };
   }
@@ -18,7 +19,7 @@ export function preferences() {
 
 /** @param {Partial<Preferences>} change */
 function prefer(change) {
-  localStorage.setItem(STORED, JSON.stringify({ ...preferences(), ...change }));
+  lasting.set(STORED, JSON.stringify({ ...preferences(), ...change }));
   applyTheme();
 }
 
@@ -67,6 +68,13 @@ function toggle(name, label, isOn, turnOn) {
 }
 
 async function askForNotifications() {
-  if (!("Notification" in globalThis)) return false;
-  return (await Notification.requestPermission()) === "granted";
+  try {
+    if ((await Notification.requestPermission()) !== "granted") return false;
+    // Some browsers have it and do not let pages use it: this is how that is known.
+    new Notification("Answerback", { body: "You will be told of questions like this.", icon: "/page/icon-192.png", tag: "answerback" });
+    return true;
+  } catch {
+    announce("This browser does not let the page notify you");
+    return false;
+  }
 }

@@ -1,5 +1,7 @@
 // How times, places and outcomes are told.
 
+import { now } from "./clock.js";
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -18,14 +20,14 @@ export function span(millis) {
 
 /** @param {Ask} ask */
 export function age(ask) {
-  const waited = Date.now() - Date.parse(ask.opened_at);
+  const waited = now() - Date.parse(ask.opened_at);
   return waited < 10_000 ? "just now" : `waiting ${span(waited)}`;
 }
 
 /** @param {Ask} ask */
 export function deadline(ask) {
   if (!ask.expires_at) return "";
-  const left = Date.parse(ask.expires_at) - Date.now();
+  const left = Date.parse(ask.expires_at) - now();
   return left > 0 ? `closes in ${span(left)}` : "closing";
 }
 

@@ -72,7 +72,8 @@ impl Store {
                 let forget = format!("DELETE FROM devices WHERE NOT ({LIVE})");
                 context.connection.execute(&forget, &[(":page", &page), (":paired", &paired)])?;
                 context.connection.execute(
-                    "INSERT INTO devices (name, kind, token_hash, created_at, last_seen_at) VALUES (?1, ?2, ?3, ?4, ?4)",
+                    "INSERT INTO devices (name, kind, token_hash, created_at, last_seen_at) VALUES (?1, ?2, ?3, ?4, ?4)
+                     ON CONFLICT (token_hash) DO NOTHING",
                     (name, to_word(kind)?, token_hash, at.as_millisecond()),
                 )?;
                 Ok(context.connection.last_insert_rowid())

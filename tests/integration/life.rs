@@ -10,6 +10,15 @@ use serde_json::json;
 use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, signal, until};
 
 #[test]
+fn a_daemon_leaves_no_core_dumps() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let limits = fs::read_to_string(format!("/proc/{}/limits", world.daemon_pid())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+}
+
+#[test]
 fn many_hooks_without_a_daemon_start_one() {
     let mut world = World::new();
     let hooks: Vec<_> = (0..30).map(|n| world.hook(&call("s", &format!("t{n}"), &[question("Which?")]))).collect();

@@ -104,6 +104,15 @@ fn a_ticket_is_good_for_nothing_else() {
     let action = receiver.next_json()["actions"][0].take();
     let ticket = action["headers"]["Authorization"].as_str().unwrap();
     let body = action["body"].as_str().unwrap();
+    // What is on a button, and no words of somebody who has read the topic.
+    for words in [
+        json!({"answers": {"Which?": "do something else"}}),
+        json!({"answers": {"Which?": ["A"]}}),
+        json!({"answers": {"Which?": "A"}, "notes": {"Which?": "and something else"}}),
+        json!({"answers": {}, "partial": true}),
+    ] {
+        send(&world, ticket, &format!("POST /v1/asks/{key}/answer"), &words.to_string()).expect(422);
+    }
     let (_other, other) = world.ask("s", "other", &[question("Which?")]);
     for line in [
         &format!("POST /v1/asks/{other}/answer"),

@@ -1,0 +1,277 @@
+// What goes wrong between a person's hands and the page: slow replies, wrong moments, lost focus, many tabs.
+import assert from "node:assert/strict";
+import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
+import { until } from "./lib/until.mjs";
+import { scenario } from "./lib/world.mjs";
+
+const option = (page, label) => page.locator(".option", { hasText: label });
+const answers = async (asked) => (await asked.reply()).updatedInput.answers;
+const live = (page) => page.locator("#connection[data-state=live]");
+
+for (const [what, slow] of [
+  ["its own event", "**/v1/asks/*/answer"],
+  ["the reply", "**/v1/events"],
+]) {
+  scenario(`an answer is one's own also when ${what} is faster, and its card leaves`, async (world) => {
+    const asked = await world.ask([DATABASE]);
+    const page = await world.page();
+    await page.route(slow, async (route) => {
+      const response = await route.fetch().catch(() => null);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      if (response) await route.fulfill({ response });
+      else await route.abort();
+    });
+    await option(page, "SQLite").click();
+    await page.getByRole("button", { name: "Send now" }).click();
+    assert.deepEqual(await answers(asked), { [DATABASE.question]: "SQLite" });
+    await page.locator(".card.settled").waitFor();
+    assert.equal(await page.locator(".unsent").count(), 0);
+    await page.mouse.move(0, 0);
+    await page.locator(".empty h2").waitFor();
+  });
+}
+
+scenario("a card that was tapped leaves without a receipt", async (world) => {
+  await world.post("/v1/asks", { questions: [DATABASE] });
+  const page = await world.page({ phone: true });
+  await option(page, "SQLite").tap();
+  await page.getByRole("button", { name: "Send now" }).tap();
+  await page.locator(".card.settled").waitFor();
+  await page.locator(".empty h2").waitFor();
+});
+
+scenario("what is typed while a choice waits to be sent is not cut off", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  const page = await world.page();
+  await page.keyboard.press("1");
+  await page.locator(".pending").waitFor();
+  await page.keyboard.press("4");
+  await page.locator(".pending").waitFor({ state: "detached" });
+  await page.keyboard.type("Mongo, but only");
+  await page.getByRole("button", { name: "Send answer" }).waitFor();
+  await page.keyboard.type(" for now");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await answers(asked), { [DATABASE.question]: "Mongo, but only for now" });
+});
+
+scenario("Enter sends what is chosen, one question or several", async (world) => {
+  const one = await world.ask([DATABASE], { session: "one" });
+  const page = await world.page();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  await page.locator(".card.settled").waitFor({ timeout: 2000 });
+  assert.deepEqual(await answers(one), { [DATABASE.question]: "SQLite" });
+  await page.locator(".empty h2").waitFor();
+  const two = await world.ask([DATABASE, LAYOUT], { session: "two" });
+  await page.locator(".card.expanded").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("1");
+  await page.keyboard.press("2");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await answers(two), { [DATABASE.question]: "SQLite", [LAYOUT.question]: "One step after the other" });
+});
+
+scenario("u takes back the choice that was made last", async (world) => {
+  const older = await world.ask([DATABASE], { session: "a" });
+  const newer = await world.ask([{ ...DATABASE, question: "And the cache?" }], { session: "b" });
+  const page = await world.page();
+  await page.keyboard.press("1");
+  await page.keyboard.press("j");
+  await page.keyboard.press("2");
+  await page.keyboard.press("u");
+  assert.deepEqual(await answers(newer), { "And the cache?": "SQLite" });
+  assert.equal((await world.get(`/v1/asks/${older.key}`)).state, "open");
+});
+
+scenario("a key is not for a card that was not meant", async (world) => {
+  const first = await world.ask([DATABASE], { session: "a" });
+  const second = await world.ask([LAYOUT], { session: "b" });
+  const page = await world.page();
+  // The one in focus is answered elsewhere: what was meant for it is for nobody.
+  await page.keyboard.press("j");
+  await world.post(`/v1/asks/${second.key}/answer`, { answers: { [LAYOUT.question]: "Two columns" } });
+  await page.locator(".card.settled").waitFor();
+  await page.keyboard.press("1");
+  assert.equal(await page.locator(".pending").count(), 0);
+  assert.equal((await world.get(`/v1/asks/${first.key}`)).state, "open");
+});
+
+scenario("a new question does not move what the mouse points at", async (world) => {
+  await world.ask([DATABASE], { session: "a" });
+  const page = await world.page();
+  await option(page, "SQLite").hover();
+  const before = await option(page, "SQLite").boundingBox();
+  await world.ask([LAYOUT], { session: "b" });
+  await page.getByRole("button", { name: "1 new question" }).waitFor();
+  assert.ok(Math.abs((await option(page, "SQLite").boundingBox()).y - before.y) < 60);
+  // And it comes by itself once the hand is gone.
+  await page.mouse.move(1, 1);
+  await page.locator(".card", { hasText: LAYOUT.question }).waitFor();
+});
+
+scenario("on a phone, Undo is in reach of a long card", async (world) => {
+  const long = { ...DATABASE, options: DATABASE.options.map((each) => ({ ...each, description: "words ".repeat(60) })) };
+  await world.ask([long]);
+  const page = await world.page({ phone: true, viewport: { width: 360, height: 640 } });
+  await option(page, "SQLite").tap();
+  const { y, height } = await page.getByRole("button", { name: "Undo" }).boundingBox();
+  assert.ok(y + height <= 640, `Undo is at ${y}`);
+});
+
+scenario("signed out in one tab, the others are too", async (world) => {
+  await world.ask([DATABASE]);
+  const page = await world.page();
+  const other = await page.context().newPage();
+  await other.goto(world.url);
+  await live(other).waitFor();
+  await other.getByRole("button", { name: "Settings" }).click();
+  await other.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("This browser was signed out.").waitFor();
+  assert.equal(await page.locator(".card").count(), 0);
+  world.complaints = world.complaints.filter((text) => !text.includes("status of 401"));
+});
+
+scenario("eight tabs, and the first can still answer", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  const page = await world.page();
+  for (let n = 0; n < 7; n++) {
+    const tab = await page.context().newPage();
+    await tab.goto(world.url);
+    await live(tab).waitFor();
+  }
+  await page.bringToFront();
+  await option(page, "SQLite").click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  assert.deepEqual(await answers(asked), { [DATABASE.question]: "SQLite" });
+});
+
+scenario("a failed answer keeps its button, a failed dismissal its reason", async (world) => {
+  const { key } = await world.post("/v1/asks", { questions: [DATABASE] });
+  const page = await world.page();
+  await page.route("**/v1/asks/*/*", (route) => route.abort());
+  await option(page, "SQLite").click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  await page.getByText("Not sent.").waitFor();
+  await page.getByRole("button", { name: "Send answer" }).waitFor();
+  await page.getByRole("button", { name: "Dismiss…" }).click();
+  await page.getByLabel("Reason").fill("Ask somebody else.");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent.").waitFor();
+  assert.equal(await page.getByLabel("Reason").inputValue(), "Ask somebody else.");
+  await page.unroute("**/v1/asks/*/*");
+  await page.getByRole("button", { name: "Dismiss", exact: true }).click();
+  assert.equal((await world.settled(key)).outcome.reason, "Ask somebody else.");
+  world.complaints = world.complaints.filter((text) => !text.includes("ERR_FAILED"));
+});
+
+scenario("a link to a question opens it, however far down, or says how it ended", async (world) => {
+  const asked = await Promise.all(Array.from({ length: 12 }, (_, n) => world.post("/v1/asks", { questions: [{ ...NAME, question: `Question ${n}?` }] })));
+  const [first] = asked.sort((a, b) => a.id - b.id);
+  const page = await world.page();
+  const tab = await page.context().newPage();
+  await tab.goto(`${world.url}/#ask=${first.key}`);
+  await tab.locator(`.card.expanded[data-key="${first.key}"]`).waitFor();
+  assert.equal(await tab.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key), first.key);
+  await world.post(`/v1/asks/${first.key}/answer`, { answers: { [first.questions[0].question]: "Oak" } });
+  const later = await page.context().newPage();
+  await later.goto(`${world.url}/#ask=${first.key}`);
+  await later.locator(".card.settled", { hasText: "Oak" }).waitFor();
+});
+
+scenario("an HTML preview, a draft and a note outlast a look at the history, and clicks beside an empty note count", async (world) => {
+  const html = "<div>A <b>mock-up</b></div>";
+  await world.ask([{ ...PLATFORMS, options: [{ label: "A", description: "", preview: html }, { label: "B", description: "" }] }]);
+  const page = await world.page();
+  await page.frameLocator(".preview iframe").getByText("mock-up").waitFor();
+  await option(page, "B").click();
+  await option(page, "A").hover();
+  await page.locator("#to-history").click();
+  await page.locator("#to-inbox").click();
+  await page.frameLocator(".preview iframe").getByText("mock-up").waitFor();
+  await page.locator(".option[aria-checked=true]", { hasText: "B" }).waitFor();
+  await page.getByRole("button", { name: "Add a note" }).click();
+  await page.getByRole("button", { name: "Dismiss…" }).click();
+  await page.getByLabel("Reason").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Dismiss…");
+});
+
+scenario("a draft is not lost when it cannot be known how its question ended", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  const page = await world.page();
+  await page.getByLabel("Another answer").fill("let me think");
+  await page.route(`**/v1/asks/${asked.key}`, (route) => route.abort());
+  await page.context().setOffline(true);
+  await world.answerback("answer", "SQLite");
+  await page.context().setOffline(false);
+  await live(page).waitFor();
+  await page.unroute(`**/v1/asks/${asked.key}`);
+  assert.equal(await page.getByLabel("Another answer").inputValue(), "let me think");
+  await page.context().setOffline(true);
+  await page.context().setOffline(false);
+  await page.locator(".unsent-text", { hasText: "let me think" }).waitFor();
+  world.complaints = world.complaints.filter((text) => !/ERR_FAILED|ERR_INTERNET_DISCONNECTED/.test(text));
+});
+
+scenario("a browser that cannot notify shows questions all the same", async (world) => {
+  const page = await world.page();
+  await page.evaluate(() => {
+    localStorage.setItem("answerback.preferences", JSON.stringify({ notify: true, sound: false }));
+    Object.defineProperty(document, "hasFocus", { value: () => false });
+    globalThis.Notification = /** @type {any} */ (
+      class {
+        static permission = "granted";
+        constructor() {
+          throw new TypeError("Illegal constructor");
+        }
+      }
+    );
+  });
+  await world.ask([DATABASE]);
+  await page.locator(".card", { hasText: DATABASE.question }).waitFor();
+  await live(page).waitFor();
+});
+
+scenario("times are told in the daemon's clock", async (world) => {
+  await world.ask([DATABASE]);
+  const page = await world.page({ signedIn: false });
+  await page.clock.setFixedTime(Date.now() + 6 * 60_000);
+  await page.goto(`${world.url}/#launch=${await world.launchCode()}`);
+  await page.locator(".age", { hasText: "just now" }).waitFor();
+});
+
+scenario("320 px without a connection, and with a deadline: nothing is cut off", async (world) => {
+  await world.post("/v1/asks", { questions: [DATABASE], timeout_seconds: 86_400 * 3, project: `/home/me/${"long".repeat(8)}` });
+  const page = await world.page({ phone: true, viewport: { width: 320, height: 640 } });
+  const fits = (selector) => page.locator(selector).evaluateAll((all) => all.every((element) => element.getBoundingClientRect().right <= innerWidth && element.scrollWidth <= element.clientWidth + 1));
+  assert.ok(await fits(".times, .age, .deadline, .card-head"));
+  await page.context().setOffline(true);
+  await page.getByText("The daemon does not answer.").waitFor();
+  assert.ok(await fits(".bar-inner, nav, .banner"));
+  assert.ok((await page.locator(".bar").boundingBox()).height < 70);
+  world.complaints = world.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED"));
+});
+
+scenario("texts of 16 KiB, in scripts of many letters, are shown and sent whole", async (world) => {
+  const text = "漢字と仮名".repeat(1090);
+  const asked = await world.ask([{ ...NAME, question: text }]);
+  const page = await world.page();
+  const heading = page.locator(".text");
+  assert.equal(await heading.textContent(), text);
+  assert.ok((await heading.boundingBox()).height < 500);
+  await page.getByLabel("Your answer").fill("語".repeat(6000));
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await page.getByText("This is too long, by about").waitFor();
+  await page.getByLabel("Your answer").fill("語".repeat(5000));
+  await page.getByRole("button", { name: "Send answer" }).click();
+  assert.equal((await answers(asked))[text], "語".repeat(5000));
+});
+
+scenario("a question with a name of JavaScript's own is answered like any other", async (world) => {
+  const asked = await world.ask([{ ...DATABASE, question: "__proto__" }]);
+  const page = await world.page();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  const reply = await until("the reply", async () => asked.said);
+  assert.match(reply, /"__proto__":"SQLite"/);
+});
