@@ -2,7 +2,8 @@
 //! docs/performance.md; ratios are what counts, times move from machine to machine.
 //!
 //!     cargo build --release --no-default-features --bin answerback-hook --target x86_64-unknown-linux-musl
-//!     cargo bench --bench bridge
+//!     cargo bench --bench bridge             # all tables
+//!     cargo bench --bench bridge -- race     # one of them
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
 
 #[allow(dead_code, reason = "shared with the tests")]
@@ -38,12 +39,21 @@ fn static_hook() -> Option<String> {
 fn main() {
     let limit = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit }).unwrap();
-    hook_processes();
-    idle_events();
-    parked_waits();
-    open_list();
-    durable_answers();
-    race();
+    let tables: [(&str, fn()); 6] = [
+        ("hook_processes", hook_processes),
+        ("idle_events", idle_events),
+        ("parked_waits", parked_waits),
+        ("open_list", open_list),
+        ("durable_answers", durable_answers),
+        ("race", race),
+    ];
+    // Cargo adds a flag of its own.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    for (name, table) in tables {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            table();
+        }
+    }
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -285,52 +295,48 @@ fn durable_answers() {
     );
 }
 
-/// A race has one process more for each question: the call that announces it and does not wait.
+/// A race has one process more for each question: the call beside the dialog.
 fn race() {
     let mut world = World::new();
     drop(world.daemon());
     let hook = static_hook().unwrap_or_else(|| HOOK.to_owned());
-    let attended = |world: &mut World, call: &Value| {
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    let mut run = |world: &mut World, row: usize, attended: &str, call: &Value| {
         let mut command = world.command(&hook);
-        command.env("CLAUDE_CODE_SESSION_ATTENDED", "1");
-        world.hook_with(command, call.to_string().as_bytes())
+        command.env("CLAUDE_CODE_SESSION_ATTENDED", attended);
+        let started = Instant::now();
+        world.hook_with(command, call.to_string().as_bytes()).output();
+        times[row].push(started.elapsed());
     };
-    let (mut nothing, mut announced, mut held, mut raced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let answer = |world: &World, key: &str| drop(world.answer(key, &json!({"Which?": "A"})).expect(200));
     for n in 0..200 {
-        let started = Instant::now();
-        attended(&mut world, &json!({"hook_event_name": "Stop", "session_id": "other"})).no_decision();
-        nothing.push(started.elapsed());
+        run(&mut world, 0, "1", &json!({"hook_event_name": "Stop", "session_id": "other"}));
+        let held = call("hold", &format!("t{n}"), &[question("Which?")]);
+        let waiting = world.hook_of(&hook, held.to_string().as_bytes());
+        world.until_open(&format!("hold__t{n}"));
+        answer(&world, &format!("hold__t{n}"));
+        waiting.output();
+        run(&mut world, 1, "0", &held);
 
-        let mut ask = call("race", &format!("t{n}"), &[question("Which?")]);
-        let started = Instant::now();
-        attended(&mut world, &ask).no_decision();
-        announced.push(started.elapsed());
-        ask["hook_event_name"] = json!("PermissionRequest");
-        drop(ask.as_object_mut().unwrap().remove("tool_use_id"));
-        let beside = attended(&mut world, &ask);
-        let hold = call("hold", &format!("t{n}"), &[question("Which?")]).to_string();
-        let waiting = world.hook_of(&hook, hold.as_bytes());
-        for (session, hook, times) in [("race", beside, &mut raced), ("hold", waiting, &mut held)] {
-            let key = format!("{session}__t{n}");
-            world.until_open(&key);
-            let started = Instant::now();
-            world.answer(&key, &json!({"Which?": "A"})).expect(200);
-            hook.output();
-            times.push(started.elapsed());
-        }
+        let mut raced = call("race", &format!("t{n}"), &[question("Which?")]);
+        run(&mut world, 2, "1", &raced);
+        answer(&world, &format!("race__t{n}"));
+        raced["hook_event_name"] = json!("PermissionRequest");
+        drop(raced.as_object_mut().unwrap().remove("tool_use_id"));
+        run(&mut world, 3, "1", &raced);
     }
-    let (call, hold) = (median(nothing), median(held));
-    let row = |name: &str, time: Duration, limit: Duration| {
-        vec![name.to_owned(), millis(time), format!("{:.2}", time.as_secs_f64() / limit.as_secs_f64())]
+    let [nothing, held, announced, beside] = times.map(median);
+    let row = |name: &str, time: Duration| {
+        vec![name.to_owned(), millis(time), format!("{:.2}", time.as_secs_f64() / nothing.as_secs_f64())]
     };
     table(
         "What a race adds",
-        &["", "median", "ratio"],
+        &["a hook call, spawn to exit", "median", "ratio"],
         &[
-            row("a hook call with nothing to say, spawn to exit", call, call),
-            row("the one call more: it announces the question, durably", median(announced), call),
-            row("an answer until the hook has ended, held", hold, hold),
-            row("the same in a race, beside the dialog", median(raced), hold),
+            row("with nothing to say", nothing),
+            row("held: its one call, once the answer is there", held),
+            row("race: the call that announces the question, durably, and does not wait", announced),
+            row("race: the one call more, beside the dialog, once the answer is there", beside),
         ],
     );
 }
