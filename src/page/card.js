@@ -173,6 +173,7 @@ export class Card {
       { class: "card-head" },
       h("span", { class: "project", title: `${project ?? "No project"}\nSession ${session}` }, icon("folder"), h("bdi", {}, projectName(project))),
       this.#branch,
+      this.ask.origin === "claude-code" && h("span", { class: "session", title: `Session ${session}` }, session.slice(0, 8)),
       h("span", { class: "times" }, modeBadge(this.ask), this.#deadline, this.#age),
     );
   }
@@ -186,7 +187,9 @@ export class Card {
     details.addEventListener("toggle", async () => {
       if (!details.open) return;
       const { said } = await surroundings();
-      fill(place, said ? markdown(said) : h("p", {}, "Nothing that could be read."));
+      const { project, session } = this.ask;
+      const where = h("p", { class: "where" }, h("bdi", {}, project ?? "no directory"), " · session ", session);
+      fill(place, said ? markdown(said) : h("p", {}, "Nothing that could be read."), where);
     });
     void surroundings().then(({ branch }) => {
       if (!branch) return;

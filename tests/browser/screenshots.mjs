@@ -39,8 +39,8 @@ await withWorld(async (world) => {
 
 await withWorld(async (world) => {
   const extra = await world.transcript("The catalogue is in place. Before I write the storage layer I need to know where orders go.", "orders");
-  await world.ask([PLATFORMS], { session: "session-2", cwd: "/home/me/radio", env: { CLAUDE_CODE_SESSION_ATTENDED: "0" } });
-  await world.ask([DATABASE], { session: "session-1", extra });
+  await world.ask([PLATFORMS], { session: "b81d04f7", cwd: "/home/me/radio", env: { CLAUDE_CODE_SESSION_ATTENDED: "0" } });
+  await world.ask([DATABASE], { session: "3f2a9c1e", extra });
   for (const scheme of ["light", "dark"]) {
     const page = await world.page({ colorScheme: scheme, viewport: { width: 1000, height: 900 } });
     await page.locator(".branch:visible").first().waitFor();
@@ -52,7 +52,7 @@ await withWorld(async (world) => {
 });
 
 await withWorld(async (world) => {
-  await world.ask([DATABASE, LAYOUT, PLATFORMS, NAME]);
+  await world.ask([DATABASE, LAYOUT, PLATFORMS, NAME], { session: "3f2a9c1e" });
   const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 900 } });
   await page.keyboard.press("1");
   await page.keyboard.press("2");
