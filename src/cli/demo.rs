@@ -37,7 +37,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
     until_arrived(&client()?, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
-    eprintln!("A pretend agent asks. Answer it with: answerback answer {tool_use_id}");
+    eprintln!("A pretend agent asks. Answer it on the page: answerback open");
+    eprintln!("Or here: answerback answer {tool_use_id}");
     if !args.wait {
         return Ok(Exit::Success);
     }

@@ -29,6 +29,8 @@ export class Unreachable extends Error {}
 
 /** @type {() => void} */
 let signedOut = () => {};
+/** @type {() => void} */
+let signedIn = () => {};
 
 /**
  * Called when the daemon does not know the token any more.
@@ -36,6 +38,14 @@ let signedOut = () => {};
  */
 export function onSignedOut(listener) {
   signedOut = listener;
+}
+
+/**
+ * Called when another tab has signed in.
+ * @param {() => void} listener
+ */
+export function onSignedIn(listener) {
+  signedIn = listener;
 }
 
 export function isSignedIn() {
@@ -48,8 +58,8 @@ function signIn(token) {
 }
 
 // What another tab does holds here too.
-addEventListener("storage", ({ key, newValue }) => {
-  if (key === TOKEN && newValue === null) signedOut();
+addEventListener("storage", ({ key }) => {
+  if (key === TOKEN || key === null) isSignedIn() ? signedIn() : signedOut();
 });
 
 /**
@@ -69,7 +79,7 @@ async function request(path, options = {}) {
   }
   learn(response.headers.get("date"));
   if (response.ok) return response;
-  if (response.status === 401 && token) {
+  if (response.status === 401) {
     const current = lasting.get(TOKEN);
     // Another tab may have signed in since.
     if (current !== null && current !== token) return request(path, options);
@@ -209,15 +219,17 @@ export async function signOut() {
  * Every change after a cursor, as it happens, until the stream ends or breaks.
  * @param {string} cursor
  * @param {AbortSignal} signal
+ * @param {() => void} opened
  * @returns {AsyncGenerator<AskEvent>}
  */
-export async function* events(cursor, signal) {
+export async function* events(cursor, signal, opened) {
   const silence = new AbortController();
   let watchdog = setTimeout(() => silence.abort(), SILENCE);
   try {
     const either = AbortSignal.any([signal, silence.signal]);
     const response = await request("/v1/events", { headers: { "last-event-id": cursor }, signal: either });
     if (!response.body) return;
+    opened();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {

@@ -2,6 +2,7 @@
 
 import { byId } from "./dom.js";
 import { preferences } from "./settings.js";
+import { lasting } from "./storage.js";
 import { projectName } from "./words.js";
 
 /** @param {number} open */
@@ -28,8 +29,17 @@ let waiting = [];
 /** @type {Map<number, Notification>} */
 const shown = new Map();
 
-/** A question has come. @param {Ask} ask */
-export function call(ask) {
+/** Where a tab says that somebody looks at it. */
+const LOOKED = "answerback.looked";
+
+/**
+ * A question has come. One tab calls people, or the one they look at.
+ * @param {Ask} ask
+ * @param {boolean} callsPeople
+ */
+export function call(ask, callsPeople) {
+  if (document.hasFocus()) lasting.set(LOOKED, String(Date.now()));
+  else if (!callsPeople) return;
   if (waiting.push(ask) > 1) return;
   setTimeout(() => {
     const asks = waiting;
@@ -41,8 +51,10 @@ export function call(ask) {
 /** It is settled. @param {Ask} ask */
 export function done(ask) {
   waiting = waiting.filter(({ id }) => id !== ask.id);
-  shown.get(ask.id)?.close();
+  const notification = shown.get(ask.id);
   shown.delete(ask.id);
+  // It may be about others too.
+  if (notification && ![...shown.values()].includes(notification)) notification.close();
 }
 
 /** @param {Ask[]} asks */
@@ -50,8 +62,11 @@ function tell(asks) {
   const [first] = asks;
   const { notify, sound } = preferences();
   if (!first) return;
+  const isSeen = document.hasFocus();
+  // Another tab has their eyes.
+  if (!isSeen && Date.now() - Number(lasting.get(LOOKED) ?? 0) < 3 * PAUSE) return;
   if (sound) chime();
-  if (!notify || document.hasFocus()) return;
+  if (!notify || isSeen) return;
   const title = asks.length === 1 ? `${projectName(first.project)} has a question` : `${asks.length} questions wait`;
   try {
     // It may be seen by anybody who passes by: the question itself stays on the page.

@@ -26,8 +26,12 @@ export class Card {
   #sent = null;
   /** Why it is refused, while that is being written. @type {string | null} */
   #reason = null;
+  /** What was written of it before something else was done. */
+  #keptReason = "";
   /** What the buttons below were made for. */
   #shown = "";
+  /** Something is told that must not go by itself. */
+  #stays = false;
   #age = h("span", { class: "age" });
   #deadline = h("span", { class: "deadline" });
   #branch = h("span", { class: "branch", hidden: true });
@@ -38,10 +42,13 @@ export class Card {
   isExpanded = false;
   /** When the last choice was made that can be taken back. */
   chosenAt = 0;
+  /** When it was moved by something else than a hand. */
+  movedAt = -Infinity;
 
   /**
    * @param {Ask} ask
-   * @param {{ left(card: Card): void, settled(ask: Ask): void }} listener
+   * @param {{ left(card: Card): void, settled(ask: Ask): void, steadily(change: () => void): void, isBusy(card: Card): boolean }} listener `steadily` makes a change
+   *   that moves other cards, `isBusy` says whether somebody is at another one
    */
   constructor(ask, listener) {
     this.ask = ask;
@@ -69,6 +76,11 @@ export class Card {
   /** Somebody is about to: nothing may move under their hand. */
   get isTouched() {
     return this.isOpen && (this.hasFocus || (hasPointer() && this.element.matches(":hover")));
+  }
+
+  /** Gives back the height that it kept for others. */
+  relax() {
+    if (this.element.style.minHeight && !this.listener.isBusy(this)) this.listener.steadily(() => this.element.style.removeProperty("min-height"));
   }
 
   tick() {
@@ -102,7 +114,8 @@ export class Card {
   update(ask) {
     if (ask.id !== this.id) return;
     const before = this.ask;
-    this.ask = ask;
+    // The reply to an answer may be slower than the receipt of it.
+    this.ask = { ...ask, receipt: ask.receipt ?? before.receipt };
     if (ask.state === "settled") this.#settled(before);
     else if (before.deferred !== ask.deferred || before.racing !== ask.racing) {
       this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
@@ -128,6 +141,7 @@ export class Card {
     for (const question of faulty) question.blame(question.fault);
     if (faulty.length === 0) return this.#send();
     this.#holdBack();
+    announce(faulty[0].fault);
     faulty[0].element.scrollIntoView({ block: "nearest" });
     faulty[0].focus();
   }
@@ -171,9 +185,13 @@ export class Card {
     return h(
       "header",
       { class: "card-head" },
-      h("span", { class: "project", title: `${project ?? "No project"}\nSession ${session}` }, icon("folder"), h("bdi", {}, projectName(project))),
-      this.#branch,
-      this.ask.origin === "claude-code" && h("span", { class: "session", title: `Session ${session}` }, session.slice(0, 8)),
+      h(
+        "span",
+        { class: "place" },
+        h("span", { class: "project", title: `${project ?? "No project"}\nSession ${session}` }, icon("folder"), h("bdi", {}, projectName(project))),
+        this.#branch,
+        this.ask.origin === "claude-code" && h("span", { class: "session", title: `Session ${session}` }, session.slice(0, 8)),
+      ),
       h("span", { class: "times" }, modeBadge(this.ask), this.#deadline, this.#age),
     );
   }
@@ -201,7 +219,7 @@ export class Card {
 
   /** Something was put in. What was about to be sent is not the whole of it, then. */
   #changed() {
-    this.#holdBack();
+    if (this.#holdBack()) announce("Not sent yet");
     drafts.save(this.ask, this.drafts);
     this.#actions();
   }
@@ -221,10 +239,11 @@ export class Card {
 
   #waitForUndo() {
     this.#phase = "undo";
+    this.#putReasonAside();
     this.chosenAt = performance.now();
     this.#timer = setTimeout(() => this.#send(), UNDO);
     this.#actions();
-    announce(`Sending ${this.questions[0].summary}. Press U to undo`);
+    announce(`Sending ${this.questions[0].summary.slice(0, 100)}. Press U to undo`);
   }
 
   /** Whether something was about to be sent, and is not any more. */
@@ -237,6 +256,7 @@ export class Card {
   }
 
   #send() {
+    this.#putReasonAside();
     const answers = this.questions.map(({ question, value }) => [question.question, value]);
     const notes = this.questions.map(({ question, draft }) => [question.question, draft.note.trim()]).filter(([, note]) => note);
     return this.#settle("answer", { answers: Object.fromEntries(answers), notes: Object.fromEntries(notes) });
@@ -258,7 +278,7 @@ export class Card {
       // Its event may have come all the same.
       if (!this.isOpen) return;
       this.#phase = "open";
-      if (error instanceof Problem && error.ask) return this.update(error.ask);
+      if (error instanceof Problem && error.ask?.id === this.id && error.ask.state === "settled") return this.update(error.ask);
       this.#failed(/** @type {Error} */ (error));
     }
   }
@@ -287,6 +307,7 @@ export class Card {
   #actions() {
     if (!this.isExpanded || !this.isOpen) return;
     const isBusy = this.#phase === "sending";
+    const { hasFocus } = this;
     this.element.dataset.phase = this.#phase;
     for (const { element } of this.questions) element.inert = isBusy;
     const [first] = this.questions;
@@ -299,7 +320,6 @@ export class Card {
     const shown = [this.#phase, answered, isQuick, canRelease, this.#reason !== null, this.#phase === "undo" && first.summary].join();
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const hadFocus = this.#foot.contains(document.activeElement);
     if (this.#phase === "undo") {
       fill(
         this.#foot,
@@ -316,13 +336,14 @@ export class Card {
         isSeveral ? progress(answered, this.questions.length) : first.note.open,
         h("span", { class: "spacer" }),
         canRelease && button("To the terminal", "quiet", () => this.#settle("release", {}), "Answer in the terminal instead"),
-        button("Dismiss…", "quiet dismiss", () => this.#refuse(""), "Refuse to answer"),
+        button("Dismiss…", "quiet dismiss", () => this.#refuse(this.#keptReason), "Refuse to answer"),
         (!isQuick || isBusy) && submit,
       );
     }
     for (const control of this.#foot.querySelectorAll("button, input")) control.toggleAttribute("disabled", isBusy);
-    // A keyboard must not lose its place with the button it pressed.
-    if (hadFocus && !this.hasFocus) this.element.focus({ preventScroll: true });
+    // A keyboard must not lose its place with what it pressed: the next key would be for another card.
+    // What becomes inert loses it a little later.
+    if (hasFocus && (isBusy || !this.hasFocus)) this.element.focus({ preventScroll: true });
   }
 
   /** Begins to refuse, or thinks better of it. @param {string | null} reason */
@@ -333,9 +354,14 @@ export class Card {
     next?.focus();
   }
 
+  #putReasonAside() {
+    this.#keptReason = this.#reason ?? this.#keptReason;
+    this.#reason = null;
+  }
+
   /** @param {boolean} isBusy */
   #reasonForm(isBusy) {
-    const field = h("input", { type: "text", placeholder: "Why? The agent is told. (optional)", "aria-label": "Reason", dir: "auto" });
+    const field = h("input", { type: "text", placeholder: "Why? (the agent is told)", "aria-label": "Reason", dir: "auto" });
     field.value = this.#reason ?? "";
     const send = () => this.#settle("dismiss", field.value.trim() ? { reason: field.value.trim() } : {});
     field.addEventListener("input", () => (this.#reason = field.value));
@@ -346,7 +372,7 @@ export class Card {
       }
       if (event.key === "Enter" && !isComposing(event) && !event.repeat) send();
     });
-    fill(this.#foot, field, button("Keep", "quiet", () => this.#refuse(null)), button(isBusy ? "Sending…" : "Dismiss", "danger", send));
+    fill(this.#foot, field, button("Keep", "quiet", () => this.#refuse(null)), button(isBusy ? "Sending…" : "Dismiss", "danger", (event) => event.detail < 2 && send()));
   }
 
   /** @param {Ask} before */
@@ -355,24 +381,33 @@ export class Card {
     if (!outcome) return;
     const isFirst = this.isOpen;
     if (!isFirst && before.receipt?.at === receipt?.at) return;
-    const hadFocus = this.hasFocus;
+    const { hasFocus } = this;
     const isMine = this.#isMine(outcome);
-    const unsent = isMine ? [] : [...this.drafts.map(textOf), this.#reason ?? ""].filter((text) => text.trim());
+    const unsent = isMine ? [] : [...this.drafts.map(textOf), this.#reason ?? this.#keptReason].filter((text) => text.trim());
     this.#phase = "settled";
     this.isExpanded = false;
     this.element.classList.remove("expanded");
     this.element.classList.add("settled");
     delete this.element.dataset.phase;
     const end = ended(this.ask, isMine, unsent, () => this.#leave(true));
-    fill(this.element, ...end.content);
-    if (hadFocus) this.element.focus({ preventScroll: true });
+    const { height } = this.element.getBoundingClientRect();
+    this.listener.steadily(() => {
+      fill(this.element, ...end.content);
+      // What is below stays where it is while somebody is at it.
+      if (isFirst && this.listener.isBusy(this)) this.element.style.minHeight = `${height}px`;
+    });
+    if (hasFocus) {
+      this.element.focus({ preventScroll: true });
+      this.element.scrollIntoView({ block: "nearest" });
+    }
     if (isFirst) {
       announce(end.spoken);
       this.listener.settled(this.ask);
     }
     clearTimeout(this.#timer);
     // What a person has written, and what went wrong, goes when they say so.
-    if (unsent.length > 0 || (receipt && !receipt.as_sent)) return;
+    this.#stays = unsent.length > 0 || (receipt !== null && !receipt.as_sent);
+    if (this.#stays) return;
     drafts.forget(this.ask);
     const expectsReceipt = isMine && outcome.kind === "answered" && !receipt && this.ask.origin === "claude-code" && !before.deferred;
     this.#timer = setTimeout(() => this.#leave(), expectsReceipt ? SHOWN_WITHOUT_RECEIPT : SHOWN);
@@ -380,6 +415,11 @@ export class Card {
 
   #leave(isWanted = false) {
     clearTimeout(this.#timer);
+    if (!isWanted && this.#stays) return;
+    if (!isWanted && this.listener.isBusy(this)) {
+      this.#timer = setTimeout(() => this.#leave(), 1000);
+      return;
+    }
     // Not while it is being read.
     if (!isWanted && hasPointer() && this.element.matches(":hover")) {
       this.element.addEventListener("pointerleave", () => this.#leave(), { once: true });
@@ -402,7 +442,7 @@ function modeBadge(ask) {
 /**
  * @param {string} label
  * @param {string} kind
- * @param {() => void} action
+ * @param {(event: MouseEvent) => void} action
  * @param {string} [hint]
  */
 function button(label, kind, action, hint) {

@@ -86,7 +86,7 @@ function entry(ask) {
   const where = outcome.kind === "answered_in_terminal" ? "" : place(outcome.by);
   return h(
     "article",
-    { class: "entry" },
+    { class: "entry", "aria-label": `${projectName(ask.project)}: ${ask.questions[0].question.slice(0, 100)}` },
     h(
       "header",
       {},

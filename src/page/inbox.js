@@ -7,10 +7,12 @@ import { projectName } from "./words.js";
 
 /** So many are forms; the rest are rows until somebody opens them. */
 const FORMS = 8;
-/** Who has not moved for so long is not about to. */
-const IDLE = 8000;
-/** A key that was meant for the card that was on top a moment ago is not for the one that is now. */
+/** Who has not moved for so long is not about to click. */
+const IDLE = 3000;
+/** A key or a click that was meant for what was there a moment ago is not for what is there now. */
 const SURPRISE = 700;
+/** When to ask again how a question ended. */
+const RETRY = 2000;
 
 export class Inbox {
   /** @type {Map<number, Card>} */
@@ -18,7 +20,8 @@ export class Inbox {
   /** New ones that would push away what somebody is at. @type {Map<number, Ask>} */
   #held = new Map();
   #list = h("div", { class: "cards" });
-  #more = h("button", { type: "button", class: "more", hidden: true, on: { click: () => this.#showHeld() } });
+  #more = h("button", { type: "button", class: "more", hidden: true, on: { click: () => this.#showNewest() } });
+  #notice = h("p", { class: "notice", role: "status" });
   #empty = h("section", { class: "empty", hidden: true });
   #isKnown = false;
   #movedAt = 0;
@@ -29,9 +32,21 @@ export class Inbox {
   /** @param {{ changed(open: number): void, arrived(ask: Ask): void, settled(ask: Ask): void }} listener */
   constructor(listener) {
     this.listener = listener;
-    this.element = h("div", { class: "inbox" }, h("h1", { class: "unseen" }, "Open questions"), this.#more, this.#list, this.#empty);
+    this.element = h("div", { class: "inbox" }, h("h1", { class: "unseen" }, "Open questions"), this.#more, this.#notice, this.#list, this.#empty);
     setInterval(() => this.#cards.forEach((card) => card.tick()), 5000);
-    setInterval(() => this.#held.size > 0 && !this.#isInUse && this.#showHeld(), 1000);
+    setInterval(() => {
+      this.#cards.forEach((card) => card.relax());
+      if (this.#held.size > 0 && !this.#isInUse) this.#showHeld();
+    }, 1000);
+    // A click on a card that has just come under the pointer was for another one.
+    const guard = (/** @type {MouseEvent} */ event) => {
+      const card = [...this.#cards.values()].find(({ element }) => element.contains(/** @type {Node} */ (event.target)));
+      if (event.detail > 0 && card && performance.now() - card.movedAt < SURPRISE) {
+        event.stopPropagation();
+        event.preventDefault();
+      }
+    };
+    this.#list.addEventListener("click", guard, { capture: true });
     for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) addEventListener(sign, () => (this.#movedAt = performance.now()), { passive: true });
     const leave = () => this.#cards.forEach((card) => card.flush());
     addEventListener("pagehide", leave);
@@ -58,28 +73,31 @@ export class Inbox {
     for (const card of this.#cards.values()) {
       if (card.isOpen && !open.has(card.id)) void this.#learnEnd(card);
     }
-    for (const id of this.#held.keys()) if (!open.has(id)) this.#held.delete(id);
-    for (const ask of asks) this.#put(ask, isFirst);
-    this.#arrange();
+    for (const [id, ask] of this.#held) if (!open.has(id)) this.#drop(ask);
+    this.#steadily(() => asks.forEach((ask) => this.#put(ask, isFirst)));
     if (isFirst) this.#top.since = -Infinity;
     if (this.#wanted) void this.reveal(this.#wanted);
   }
 
   /** @param {AskEvent} event */
   event({ ask }) {
-    this.#put(ask, false);
-    this.#arrange();
+    this.#steadily(() => this.#put(ask, false));
   }
 
   /** Opens the form of a question and goes to it, or says how it ended. @param {string} key */
   async reveal(key) {
     this.#wanted = this.#isKnown ? "" : key;
     if (this.#wanted) return;
+    this.#notice.textContent = "";
     this.#showHeld();
     const find = () => [...this.#cards.values()].find(({ ask }) => ask.key === key);
     if (!find()) {
-      const ask = await askOf(key).catch(() => null);
-      if (!ask) return announce("This question is not known");
+      const ask = await askOf(key).catch((error) => {
+        const isUnknown = error instanceof Problem && error.status === 404;
+        this.#notice.textContent = isUnknown ? "This question is not known here any more." : `The question could not be looked up. ${error.message}`;
+        setTimeout(() => (this.#notice.textContent = ""), 8000);
+      });
+      if (!ask) return;
       this.#add({ ...ask, state: "open" });
       this.#arrange();
       find()?.update(ask);
@@ -90,9 +108,11 @@ export class Inbox {
 
   /** @param {number} step */
   move(step) {
-    const cards = this.open;
-    const at = cards.findIndex((card) => card.hasFocus);
-    const next = cards[Math.min(cards.length - 1, Math.max(0, at + step))];
+    // From where the focus is, also if that one is settled.
+    const all = this.#inOrder();
+    const at = all.findIndex((card) => card.hasFocus);
+    const others = step > 0 ? all.slice(at + 1) : all.slice(0, Math.max(0, at)).reverse();
+    const next = others.find((card) => card.isOpen) ?? all[at] ?? this.open[0];
     next?.expand();
     next?.focus();
   }
@@ -106,8 +126,25 @@ export class Inbox {
   }
 
   get #isInUse() {
+    return [...this.#cards.values()].some((card) => card.isBegun || (card.isTouched && document.hasFocus()));
+  }
+
+  /** Whether somebody is about to click on another card. @param {Card} card */
+  #isBusyBeside(card) {
     const isIdle = performance.now() - this.#movedAt > IDLE;
-    return [...this.#cards.values()].some((card) => card.isBegun || (card.isTouched && !isIdle));
+    return !isIdle && [...this.#cards.values()].some((other) => other !== card && other.isTouched);
+  }
+
+  /** Changes something by itself, and remembers which cards that has moved. @param {() => void} change */
+  #steadily(change) {
+    const place = (/** @type {Card} */ { element }) => element.offsetTop;
+    const before = new Map(this.open.filter(({ isExpanded }) => isExpanded).map((card) => [card, place(card)]));
+    change();
+    this.#arrange();
+    if (before.size === 0) return;
+    for (const card of this.open) {
+      if (card.isExpanded && before.get(card) !== place(card)) card.movedAt = performance.now();
+    }
   }
 
   /**
@@ -117,7 +154,7 @@ export class Inbox {
   #put(ask, isFirst) {
     const card = this.#cards.get(ask.id);
     if (card) return card.update(ask);
-    if (ask.state !== "open") return void this.#held.delete(ask.id);
+    if (ask.state !== "open") return this.#drop(ask);
     if (this.#held.has(ask.id)) return void this.#held.set(ask.id, ask);
     if (!isFirst && this.#isInUse) this.#held.set(ask.id, ask);
     else this.#add(ask);
@@ -126,18 +163,29 @@ export class Inbox {
     this.listener.arrived(ask);
   }
 
+  /** One that was held is over. @param {Ask} ask */
+  #drop(ask) {
+    if (this.#held.delete(ask.id)) this.listener.settled(ask);
+  }
+
   /** @param {Ask} ask */
   #add(ask) {
-    const card = new Card(ask, { left: () => this.#remove(card), settled: (settled) => this.listener.settled(settled) });
+    const card = new Card(ask, {
+      left: () => this.#remove(card),
+      settled: (settled) => this.listener.settled(settled),
+      steadily: (change) => this.#steadily(change),
+      isBusy: () => this.#isBusyBeside(card),
+    });
     this.#cards.set(ask.id, card);
   }
 
   /** @param {Card} card */
   #remove(card) {
     const { hasFocus } = card;
-    card.element.remove();
-    this.#cards.delete(card.id);
-    this.#arrange();
+    this.#steadily(() => {
+      card.element.remove();
+      this.#cards.delete(card.id);
+    });
     if (hasFocus) byId("main").focus({ preventScroll: true });
   }
 
@@ -149,15 +197,24 @@ export class Inbox {
       else card.update(ask);
     } catch (error) {
       if (error instanceof Problem && error.status === 404) card.vanish();
-      // Otherwise it is not known yet: the next list asks again.
+      else if (!(error instanceof Problem && error.status === 401)) setTimeout(() => card.isOpen && this.#learnEnd(card), RETRY);
     }
     this.#arrange();
   }
 
   #showHeld() {
-    for (const ask of this.#held.values()) this.#add(ask);
-    this.#held.clear();
-    this.#arrange();
+    this.#steadily(() => {
+      for (const ask of this.#held.values()) this.#add(ask);
+      this.#held.clear();
+    });
+  }
+
+  /** Somebody wants to see what is new. */
+  #showNewest() {
+    const newest = Math.max(...this.#held.keys());
+    this.#showHeld();
+    for (const card of this.#cards.values()) card.movedAt = -Infinity;
+    this.#cards.get(newest)?.focus();
   }
 
   #inOrder() {

@@ -1,7 +1,9 @@
 // The keyboard, as in Claude Code's own dialog. Never while somebody types.
 
-import { dialog, h } from "./dom.js";
+import { byId, dialog, h } from "./dom.js";
 import { isComposing } from "./question.js";
+
+const ACTS = /^([1-9ui?/]|Enter|Escape)$/;
 
 const KEYS = [
   ["1 … 9", "choose an option of the current question"],
@@ -27,11 +29,12 @@ export function listen(page, signal) {
     if (document.querySelector("dialog[open]")) return;
     const target = /** @type {HTMLElement} */ (event.target);
     if (target.matches("input, textarea, select, [contenteditable]")) {
-      if (event.key === "Escape") target.blur();
+      // To the card it is in: the next key is for that one.
+      if (event.key === "Escape") (/** @type {HTMLElement | null} */ (target.closest(".card")) ?? byId("main")).focus({ preventScroll: true });
       return;
     }
-    // A key that is held down is pressed once.
-    if (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key)) return event.preventDefault();
+    // What acts acts once, however long it is held down.
+    if (event.repeat && (ACTS.test(event.key) || (event.key === " " && target.matches("button")))) return event.preventDefault();
     if (handle(page, event.key, target)) event.preventDefault();
   };
   document.addEventListener("keydown", key, { signal });
@@ -46,9 +49,10 @@ export function listen(page, signal) {
 function handle(page, key, target) {
   if (key === "?") return showKeys();
   if (key === "/") return show(page, "history");
+  if (key === "u") return page.inbox.undo();
   if (key === "i" && !page.isInbox()) return show(page, "inbox");
   if (!page.isInbox()) return false;
-  if (key === "u" || key === "Escape") return page.inbox.undo();
+  if (key === "Escape") return page.inbox.undo();
   if (key === "j" || key === "k") {
     page.inbox.move(key === "j" ? 1 : -1);
     return true;

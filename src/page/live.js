@@ -26,7 +26,8 @@ export class Live {
   #wake = () => {};
   #lostAt = 0;
   #awakeAt = Date.now();
-  #callsPeople = false;
+  /** Whether this is the tab that calls people who look at none. */
+  callsPeople = false;
 
   /** @param {{ list(asks: Ask[]): void, event(event: AskEvent): void, state(state: Connection): void }} sink */
   constructor(sink) {
@@ -39,7 +40,7 @@ export class Live {
     const beat = setInterval(() => this.#beat(), 5000);
     this.#stop.signal.addEventListener("abort", () => clearInterval(beat));
     if (navigator.locks) void navigator.locks.request("answerback.calls-people", options, () => this.#callPeople()).catch(() => {});
-    else this.#callsPeople = true;
+    else this.callsPeople = true;
     void this.#run();
   }
 
@@ -56,8 +57,8 @@ export class Live {
 
   /** For as long as the page is there. */
   #callPeople() {
-    this.#callsPeople = true;
-    return new Promise(() => {});
+    this.callsPeople = true;
+    return new Promise((resolve) => this.#stop.signal.addEventListener("abort", resolve));
   }
 
   get #isWatched() {
@@ -66,7 +67,7 @@ export class Live {
 
   #look() {
     const slept = Date.now() - this.#awakeAt > NAP;
-    if (slept || (!this.#isWatched && !this.#callsPeople)) this.refresh();
+    if (slept || (!this.#isWatched && !this.callsPeople)) this.refresh();
     else this.#wake();
   }
 
@@ -85,13 +86,16 @@ export class Live {
       try {
         const { asks, cursor } = await openAsks(AbortSignal.any([signal, AbortSignal.timeout(LIST_PATIENCE)]));
         this.#tell(() => this.sink.list(asks));
-        this.sink.state("live");
-        this.#lostAt = 0;
-        pause = FIRST_PAUSE;
-        const follow = async () => {
-          for await (const event of events(cursor, signal)) this.#tell(() => this.sink.event(event));
+        const isTrue = () => {
+          this.sink.state("live");
+          this.#lostAt = 0;
+          pause = FIRST_PAUSE;
         };
-        if ((!this.#isWatched && !this.#callsPeople) || !(await inPlace(follow))) {
+        const follow = async () => {
+          for await (const event of events(cursor, signal, isTrue)) this.#tell(() => this.sink.event(event));
+        };
+        if ((!this.#isWatched && !this.callsPeople) || !(await inPlace(follow))) {
+          isTrue();
           await this.#rest(this.#isWatched ? LOOK : GLANCE);
           continue;
         }

@@ -23,15 +23,17 @@ const CONNECTION = {
 
 function start() {
   const away = new AbortController();
-  const inbox = new Inbox({ changed: attention.count, arrived: attention.call, settled: attention.done });
+  const inbox = new Inbox({ changed: attention.count, arrived: (ask) => attention.call(ask, live.callsPeople), settled: attention.done });
   const past = new History();
   const lost = h("p", { class: "banner", role: "alert", hidden: true });
-  const isInbox = () => !location.hash.startsWith("#/history");
+  let isHistory = false;
+  const isInbox = () => !isHistory;
   // Both stay in the page: frames, places and what was typed with them.
   fill(main, lost, inbox.element, past.element);
   const route = (search = false) => {
     const asked = new URLSearchParams(location.hash.slice(1)).get("ask");
     if (asked) history.replaceState(null, "", "#/");
+    isHistory = location.hash.startsWith("#/history");
     inbox.element.hidden = !isInbox();
     past.element.hidden = isInbox();
     for (const [id, isCurrent] of /** @type {[string, boolean][]} */ ([["to-inbox", isInbox()], ["to-history", !isInbox()]])) {

@@ -31,6 +31,7 @@ export class QuestionView {
     this.id = `question-${++made}`;
     this.other = this.#otherField();
     this.note = this.#noteField();
+    for (const { field } of [this.other, this.note]) field.setAttribute("aria-describedby", this.id);
     this.element = this.#build();
     this.#show();
   }
@@ -65,7 +66,9 @@ export class QuestionView {
   pick(place) {
     const option = this.question.options[place];
     if (!option) {
-      if (place === this.question.options.length && !this.element.inert) this.other.field.focus();
+      if (place !== this.question.options.length || this.element.inert) return;
+      this.other.field.focus();
+      this.listener.changed();
       return;
     }
     if (this.element.inert) return;
@@ -93,8 +96,8 @@ export class QuestionView {
   get fault() {
     if (this.value === null) return "This one needs an answer.";
     const length = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
-    const over = Math.max(length(this.summary), length(this.draft.note)) - MAX_TEXT;
-    return over > 0 ? `This is too long, by about ${over} letters.` : "";
+    const longest = Math.max(length(this.summary), length(this.draft.note));
+    return longest > MAX_TEXT ? `This is too long, by about ${Math.ceil((1 - MAX_TEXT / longest) * 100)} %.` : "";
   }
 
   /** What was put in, in one line; empty if nothing. */
@@ -111,7 +114,7 @@ export class QuestionView {
     group.addEventListener("keydown", (event) => this.#move(event));
     return h(
       "section",
-      { class: withPreviews ? "question with-preview" : "question", role: "group", "aria-labelledby": this.id },
+      { class: withPreviews ? "question with-preview" : "question" },
       h(
         "div",
         { class: "asked" },
@@ -141,7 +144,7 @@ export class QuestionView {
         on: { click: () => this.pick(place), focus: look, pointerenter: look },
       },
       h("kbd", { "aria-hidden": "true" }, String(place + 1)),
-      h("span", { class: "option-text" }, h("span", { class: "label", dir: "auto" }, label), description && h("span", { class: "description", dir: "auto" }, description)),
+      h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, label), description && h("span", { class: "description" }, description)),
       h("span", { class: "mark" }, icon("check")),
     );
   }
@@ -155,8 +158,8 @@ export class QuestionView {
       this.#show();
       this.listener.changed();
     });
-    // Whoever goes to it is not done.
-    field.addEventListener("focus", () => this.listener.changed());
+    // Whoever points at it is not done.
+    field.addEventListener("pointerdown", () => this.listener.changed());
     field.addEventListener("keydown", (event) => {
       if (field.value === "") this.#move(event);
       if (event.key !== "Enter" || event.shiftKey || isComposing(event) || isTouch()) return;
@@ -199,7 +202,7 @@ export class QuestionView {
   /** Arrows move and choose nothing: a choice may be an answer already. @param {KeyboardEvent} event */
   #move(event) {
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
+    if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     const places = [...this.#options, this.other.field];
     const at = places.indexOf(/** @type {HTMLElement} */ (event.target));

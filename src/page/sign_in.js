@@ -1,6 +1,6 @@
 // Getting in: with the code of `answerback open`, or by pairing a device. Without either the page says how.
 
-import { awaitPairing, claimPairing, isSignedIn, redeem, version } from "./api.js";
+import { awaitPairing, claimPairing, isSignedIn, onSignedIn, redeem, version } from "./api.js";
 import { command, fill, h } from "./dom.js";
 
 export const hasCode = () => /^#(launch|pair)=/.test(location.hash);
@@ -38,7 +38,8 @@ async function pairWith(code, main) {
       "section",
       { class: "empty" },
       h("h1", {}, "Type this number in the terminal"),
-      h("p", { class: "check", "aria-label": check.split("").join(" ") }, h("span", {}, check.slice(0, 3)), h("span", {}, check.slice(3))),
+      h("p", { class: "check", "aria-hidden": "true" }, h("span", {}, check.slice(0, 3)), h("span", {}, check.slice(3))),
+      h("p", { class: "unseen" }, check.split("").join(" ")),
       h("p", {}, "It shows that the device in your hand is the one that is let in. This page goes on by itself."),
     ),
   );
@@ -59,6 +60,7 @@ function deviceName() {
  */
 export function notSignedIn(main, problem) {
   // The daemon speaks plainly only on its own machine.
+  onSignedIn(() => location.reload());
   const isLocal = location.protocol === "http:" && ["127.0.0.1", "localhost"].includes(location.hostname);
   fill(
     main,
