@@ -141,7 +141,6 @@ export class Card {
     for (const question of faulty) question.blame(question.fault);
     if (faulty.length === 0) return this.#send();
     this.#holdBack();
-    announce(faulty[0].fault);
     faulty[0].element.scrollIntoView({ block: "nearest" });
     faulty[0].focus();
   }

@@ -57,7 +57,7 @@ scenario("mouse: four questions with previews, one left out at first", async (wo
   await page.locator(".preview pre", { hasText: "1 Basket" }).waitFor();
   await option(page, "Linux").click();
   await page.getByRole("button", { name: "Send answers" }).click();
-  await page.getByText("This one needs an answer.").waitFor();
+  await page.locator(".fault", { hasText: "This one needs an answer." }).waitFor();
   assert.equal((await world.get(`/v1/asks/${asked.key}`)).state, "open");
   await page.getByLabel("Your answer").fill("Chestnut");
   await page.getByRole("button", { name: "Send answers" }).click();

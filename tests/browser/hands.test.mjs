@@ -261,7 +261,7 @@ scenario("texts of 16 KiB, in scripts of many letters, are shown and sent whole"
   assert.ok((await heading.boundingBox()).height < 500);
   await page.getByLabel("Your answer").fill("語".repeat(6000));
   await page.getByRole("button", { name: "Send answer" }).click();
-  await page.getByText(/This is too long, by about \d+ %/).waitFor();
+  await page.locator(".fault", { hasText: /too long, by about \d+ %/ }).waitFor();
   await page.getByLabel("Your answer").fill("語".repeat(5000));
   await page.getByRole("button", { name: "Send answer" }).click();
   assert.equal((await answers(asked))[text], "語".repeat(5000));
