@@ -42,6 +42,8 @@ export class History {
 
   /** From the newest on, or from where the last page ended. @param {number | null} [before] */
   async load(before = null) {
+    // What was typed last is part of this one.
+    clearTimeout(this.#timer);
     this.#running.abort();
     this.#running = new AbortController();
     const { signal } = this.#running;

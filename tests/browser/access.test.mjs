@@ -141,6 +141,7 @@ scenario("history: search, filters, who and where, and JSON to copy", async (wor
   await entries.nth(1).waitFor({ state: "detached" });
   await entries.filter({ hasText: "about Two columns" }).filter({ hasText: "by a program" }).waitFor();
   await page.getByLabel("Search").fill("");
+  await entries.nth(2).waitFor();
   await page.getByLabel("Outcome").selectOption("dismissed");
   await entries.filter({ hasText: "not now" }).waitFor();
   await entries.nth(1).waitFor({ state: "detached" });
