@@ -39,6 +39,7 @@ const PARTS: &[Part] = parts! {
     "/page/dom.js" "dom.js" "text/javascript; charset=utf-8"
     "/page/draft.js" "draft.js" "text/javascript; charset=utf-8"
     "/page/ended.js" "ended.js" "text/javascript; charset=utf-8"
+    "/page/head.js" "head.js" "text/javascript; charset=utf-8"
     "/page/history.js" "history.js" "text/javascript; charset=utf-8"
     "/page/inbox.js" "inbox.js" "text/javascript; charset=utf-8"
     "/page/keys.js" "keys.js" "text/javascript; charset=utf-8"

@@ -152,16 +152,7 @@ pub async fn start(
 }
 
 fn open_asks() -> Filter {
-    Filter {
-        outcome: None,
-        state: StateFilter::Open,
-        session: None,
-        project: None,
-        text: None,
-        opened_since: None,
-        before: None,
-        limit: usize::MAX,
-    }
+    Filter::all(StateFilter::Open, usize::MAX)
 }
 
 struct Notifier {

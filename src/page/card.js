@@ -1,12 +1,12 @@
 // One ask on the page, from its opening to its end: a row or a form, then how it ended.
 
-import { context, Problem, settle } from "./api.js";
+import { Problem, settle } from "./api.js";
 import { announce, fill, h, icon } from "./dom.js";
 import * as drafts from "./draft.js";
 import { ended } from "./ended.js";
-import { markdown } from "./markdown.js";
+import { head, modeBadge } from "./head.js";
 import { isComposing, QuestionView } from "./question.js";
-import { age, deadline, mode, projectName, title } from "./words.js";
+import { age, deadline, projectName, title } from "./words.js";
 
 /** How long a choice can be taken back before it is sent; the style sheet shows it. */
 const UNDO = 3000;
@@ -34,7 +34,6 @@ export class Card {
   #stays = false;
   #age = h("span", { class: "age" });
   #deadline = h("span", { class: "deadline" });
-  #branch = h("span", { class: "branch", hidden: true });
   #foot = h("footer", { class: "card-foot" });
   #error = h("p", { class: "error", role: "alert", hidden: true });
   /** @type {QuestionView[]} */
@@ -105,7 +104,7 @@ export class Card {
       submit: () => void this.submit(),
     };
     this.questions = this.ask.questions.map((_, index) => new QuestionView(this.ask, index, this.drafts[index], listener));
-    fill(this.element, this.#head(), this.#said(), ...this.questions.map(({ element }) => element), this.#error, this.#foot);
+    fill(this.element, ...head(this.ask, this.#deadline, this.#age), ...this.questions.map(({ element }) => element), this.#error, this.#foot);
     this.#shown = "";
     this.#changed();
   }
@@ -177,43 +176,6 @@ export class Card {
       this.questions[0].focus();
     });
     fill(this.element, open);
-  }
-
-  #head() {
-    const { project, session } = this.ask;
-    return h(
-      "header",
-      { class: "card-head" },
-      h(
-        "span",
-        { class: "place" },
-        h("span", { class: "project", title: `${project ?? "No project"}\nSession ${session}` }, icon("folder"), h("bdi", {}, projectName(project))),
-        this.#branch,
-        this.ask.origin === "claude-code" && h("span", { class: "session", title: `Session ${session}` }, session.slice(0, 8)),
-      ),
-      h("span", { class: "times" }, modeBadge(this.ask), this.#deadline, this.#age),
-    );
-  }
-
-  /** The last thing the agent said, folded, and read when it is unfolded: records are written a little behind. */
-  #said() {
-    if (this.ask.origin !== "claude-code") return null;
-    const place = h("div", { class: "said-text" });
-    const details = h("details", { class: "said" }, h("summary", {}, "What the agent said before"), place);
-    const surroundings = () => context(this.ask.key).catch(() => ({ said: null, branch: null }));
-    details.addEventListener("toggle", async () => {
-      if (!details.open) return;
-      const { said } = await surroundings();
-      const { project, session } = this.ask;
-      const where = h("p", { class: "where" }, h("bdi", {}, project ?? "no directory"), " · session ", session);
-      fill(place, said ? markdown(said) : h("p", {}, "Nothing that could be read."), where);
-    });
-    void surroundings().then(({ branch }) => {
-      if (!branch) return;
-      fill(this.#branch, icon("branch"), h("bdi", {}, branch));
-      this.#branch.hidden = false;
-    });
-    return details;
   }
 
   /** Something was put in. What was about to be sent is not the whole of it, then. */
@@ -431,12 +393,6 @@ export class Card {
 
 /** @param {QuestionDraft} draft */
 const textOf = ({ chosen, other, note }) => [[...chosen, other.trim()].filter(Boolean).join(", "), note.trim()].filter(Boolean).join(" — ");
-
-/** @param {Ask} ask */
-function modeBadge(ask) {
-  const { word, title: meaning } = mode(ask);
-  return h("span", { class: "mode", title: meaning }, ask.racing && icon("terminal"), word);
-}
 
 /**
  * @param {string} label

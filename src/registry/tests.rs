@@ -248,16 +248,7 @@ async fn play(steps: &[Step]) {
                 (registry, store) = start();
             }
         }
-        let everything = Filter {
-            state: StateFilter::All,
-            session: None,
-            project: None,
-            outcome: None,
-            text: None,
-            opened_since: None,
-            before: None,
-            limit: 1000,
-        };
+        let everything = Filter::all(StateFilter::All, 1000);
         let mut open = std::collections::HashSet::new();
         for ask in registry.list(everything).await.unwrap() {
             match &ask.settlement {

@@ -116,6 +116,14 @@ pub struct Filter {
     pub limit: usize,
 }
 
+impl Filter {
+    /// All of a state, so many at most.
+    pub fn all(state: StateFilter, limit: usize) -> Self {
+        let (session, project, outcome, text, opened_since, before) = Default::default();
+        Self { state, session, project, outcome, text, opened_since, before, limit }
+    }
+}
+
 /// Why the store did not do as it was told.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {

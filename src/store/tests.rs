@@ -196,16 +196,7 @@ async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
     }
     let newest = world.published.lock().unwrap().last().unwrap().cursor;
     assert_eq!(world.store.purge(now - jiff::SignedDuration::from_hours(24)).await.unwrap(), 1);
-    let filter = Filter {
-        state: StateFilter::All,
-        session: None,
-        project: None,
-        outcome: None,
-        text: None,
-        opened_since: None,
-        before: None,
-        limit: 10,
-    };
+    let filter = Filter::all(StateFilter::All, 10);
     let left = world.store.list(filter).await.unwrap();
     assert_eq!(left.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__open", "s__recent"]);
     id(world.open("s__next").await);

@@ -1,7 +1,7 @@
 // What goes wrong between a person's hands and the page: slow replies, wrong moments, lost focus, many tabs.
 import assert from "node:assert/strict";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
-import { until } from "./lib/until.mjs";
+import { until } from "../real_client/lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const option = (page, label) => page.locator(".option", { hasText: label });
@@ -311,6 +311,7 @@ scenario("the skip link of the history gives no keys to the inbox", async (world
   const asked = await world.ask([DATABASE]);
   const page = await world.page();
   await page.locator("#to-history").click();
+  await page.getByLabel("Search").waitFor();
   await page.locator(".skip").focus();
   await page.keyboard.press("Enter");
   await page.keyboard.press("1");

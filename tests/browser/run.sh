@@ -19,15 +19,14 @@ find_programs
 
 # Another pin is another directory.
 tools=$cache/browser-$(sha256sum "$here/package.json" | cut -c1-12)
+# fill_tools DIRECTORY PACKAGE_JSON
+fill_tools() {
+    cp "$2" "$1/"
+    npm_install "$1"
+}
 if [[ ! -d $tools ]]; then
     echo "installing the tools of tests/browser/package.json into $tools" >&2
-    mkdir -p "$cache"
-    staging=$(mktemp -d "$cache/install-XXXXXX")
-    trap 'rm -rf -- "$staging"' EXIT
-    cp "$here/package.json" "$staging/"
-    npm_install "$staging"
-    mv -T -- "$staging" "$tools"
-    trap - EXIT
+    install_aside "$tools" fill_tools "$here/package.json"
 fi
 export ANSWERBACK_TEST_BROWSER=$tools
 

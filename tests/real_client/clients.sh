@@ -37,7 +37,7 @@ find_programs() {
 provide_clients() {
     if intact "$1"; then return 0; fi
     echo "installing $cli $1 into $(clients_of "$1")" >&2
-    (install_clients "$1")
+    install_aside "$(clients_of "$1")" fill_clients "$1" || return 1
     if ! intact "$1"; then
         echo "error: the clients in $(clients_of "$1") do not run" >&2
         return 1
@@ -54,24 +54,25 @@ intact() {
     [[ $installed == "$(pinned "$sdk")" ]]
 }
 
-# Installed aside and renamed into place: what an interrupted install leaves behind is never taken for a whole one.
-# Runs in a shell of its own, which ends on the first failure.
-install_clients() {
+# install_aside PLACE FUNCTION ARGUMENT: lets the function fill a directory and renames that into place. What an interrupted install
+# leaves behind is never taken for a whole one. A shell of its own, which ends on the first failure.
+install_aside() (
     set -e
-    local clients staging
-    clients=$(clients_of "$1")
     mkdir -p "$cache"
-    staging=$(mktemp -d "$cache/install-XXXXXX")
-    # shellcheck disable=SC2064 # the name of now, not of the exit
-    trap "rm -rf -- '$staging'" EXIT
-    npm_install "$staging/cli" "$cli@$1"
-    if [[ $1 == "$(pinned "$cli")" ]]; then
+    filling=$(mktemp -d "$cache/filling-XXXXXX")
+    trap 'rm -rf -- "$filling"' EXIT
+    "$2" "$filling" "$3"
+    rm -rf -- "$1"
+    mv -T -- "$filling" "$1"
+)
+
+# fill_clients DIRECTORY VERSION
+fill_clients() {
+    npm_install "$1/cli" "$cli@$2"
+    if [[ $2 == "$(pinned "$cli")" ]]; then
         # The SDK runs on the CLI above: it needs no second copy of the program, and bundles what it calls its peers.
-        npm_install "$staging/sdk" --omit=optional --legacy-peer-deps "$sdk@$(pinned "$sdk")"
+        npm_install "$1/sdk" --omit=optional --legacy-peer-deps "$sdk@$(pinned "$sdk")"
     fi
-    rm -rf -- "$clients"
-    mv -T -- "$staging" "$clients"
-    trap - EXIT
 }
 
 npm_install() {

@@ -9,7 +9,7 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { browserContext, closeBrowser } from "./browser.mjs";
-import { until } from "./until.mjs";
+import { until } from "../../real_client/lib/until.mjs";
 
 const BIN = path.resolve(required("ANSWERBACK_BIN_DIR"));
 
