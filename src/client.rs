@@ -1,4 +1,4 @@
-//! The daemon, as the commands see it: over the socket, blocking, started when it is needed.
+//! The daemon, as the commands see it: over the socket, blocking, started when it is needed. Every call has a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,11 @@ use crate::api::{AskList, AskView, Problem, State};
 
 /// How long a daemon may take to start.
 const START: Duration = Duration::from_secs(5);
+/// How long a daemon may take to reply, beyond what it was asked to wait.
+const REPLY: Duration = Duration::from_secs(3);
 /// One round of waiting; then it is asked again.
 const ROUND_SECONDS: u32 = 60;
+const ROUND: Duration = Duration::from_secs(ROUND_SECONDS as u64);
 const PAUSE: Duration = Duration::from_millis(250);
 const AGENT: &str = concat!("answerback/", env!("CARGO_PKG_VERSION"));
 
@@ -62,25 +65,37 @@ impl Client {
 
     /// `GET`. A daemon that ends while it is asked is no reason to fail: the next one is asked.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        match self.send("GET", path, b"") {
-            Err(ClientError::Exchange(ExchangeError::Lost(_))) if self.starts => self.send("GET", path, b""),
+        self.get_within(path, Duration::ZERO)
+    }
+
+    /// `GET` of something that the daemon waits for. The path says so too, and for how long.
+    pub fn get_within<T: DeserializeOwned>(&self, path: &str, wait: Duration) -> Result<T, ClientError> {
+        match self.send("GET", path, b"", wait) {
+            Err(ClientError::Exchange(ExchangeError::Lost(_))) if self.starts => self.send("GET", path, b"", wait),
             done => done,
         }
     }
 
     /// `POST`.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ClientError> {
-        self.send("POST", path, &serde_json::to_vec(body)?)
+        self.send("POST", path, &serde_json::to_vec(body)?, Duration::ZERO)
     }
 
-    fn send<T: DeserializeOwned>(&self, method: &str, path: &str, body: &[u8]) -> Result<T, ClientError> {
+    fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        body: &[u8],
+        wait: Duration,
+    ) -> Result<T, ClientError> {
         let deadline = Instant::now() + START;
-        let mut stream = if self.starts {
+        let stream = if self.starts {
             start::connect_or_start(&self.paths, deadline)?
         } else {
             start::connect(&self.paths, deadline)?.ok_or(ClientError::NotRunning)?
         };
-        let response = exchange(&mut stream, &Request::json(method, path, [("user-agent", AGENT)], body))?;
+        let request = Request::json(method, path, [("user-agent", AGENT)], body);
+        let response = exchange(&stream, &request, Instant::now() + wait + REPLY)?;
         if (200..300).contains(&response.status) {
             // Some successes have nothing to say.
             let body = if response.body.is_empty() { b"null" } else { response.body.as_slice() };
@@ -96,7 +111,7 @@ impl Client {
 
     /// The open asks, once anything has changed after a cursor, or after a minute.
     pub fn poll(&self, cursor: &str) -> Result<AskList, ClientError> {
-        self.patiently(|client| client.get(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}")))
+        self.patiently(|client| client.get_within(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}"), ROUND))
     }
 
     /// The open asks, once anything has changed after a cursor.
@@ -112,7 +127,8 @@ impl Client {
     /// The ask, once it is settled.
     pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
         loop {
-            let ask: AskView = self.patiently(|client| client.get(&format!("/v1/asks/{key}?wait={ROUND_SECONDS}")))?;
+            let path = format!("/v1/asks/{key}?wait={ROUND_SECONDS}");
+            let ask: AskView = self.patiently(|client| client.get_within(&path, ROUND))?;
             if ask.state == State::Settled {
                 return Ok(ask);
             }
@@ -126,7 +142,9 @@ impl Client {
             let client = Self { starts: self.starts && !was_stopped, paths: self.paths.clone() };
             match attempt(&client) {
                 Err(
-                    ClientError::Exchange(ExchangeError::Lost(_)) | ClientError::NotRunning | ClientError::Start(_),
+                    ClientError::Exchange(ExchangeError::Lost(_) | ExchangeError::Silent)
+                    | ClientError::NotRunning
+                    | ClientError::Start(_),
                 ) => {
                     std::thread::sleep(PAUSE);
                 }

@@ -3,12 +3,13 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
+use answerback_hook::trust::{TrustError, check_private};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,13 +26,14 @@ pub enum InstanceError {
     /// Another daemon has it.
     #[error("a daemon is running already")]
     Running,
-    /// The directory cannot be trusted.
-    #[error("{path} {problem}: {hint}")]
-    Untrusted {
-        /// Which file or directory.
+    /// A file or the directory is not our own, or not ours alone.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// A file makes no sense.
+    #[error("{path} is damaged: {hint}")]
+    Damaged {
+        /// Which one.
         path: PathBuf,
-        /// What is wrong with it.
-        problem: &'static str,
         /// What to do.
         hint: &'static str,
     },
@@ -147,9 +149,8 @@ impl Instance {
             Ok(_) => {
                 check_private(&path)?;
                 let text = fs::read_to_string(&path).map_err(failed)?;
-                let damaged = || InstanceError::Untrusted {
+                let damaged = || InstanceError::Damaged {
                     path: path.clone(),
-                    problem: "is damaged",
                     hint: "remove it, and new tokens are made",
                 };
                 let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
@@ -175,9 +176,8 @@ impl Instance {
             Ok(_) => {
                 check_private(&path)?;
                 let text = fs::read_to_string(&path).map_err(failed)?;
-                Some(serde_json::from_str(&text).map_err(|_| InstanceError::Untrusted {
+                Some(serde_json::from_str(&text).map_err(|_| InstanceError::Damaged {
                     path: path.clone(),
-                    problem: "is damaged",
                     hint: "remove it, and a new certificate is made: devices will warn once more",
                 })?)
             }
@@ -233,22 +233,6 @@ fn remove(path: &Path) {
     }
 }
 
-/// Ours, for us alone, and not a way to somewhere else.
-fn check_private(path: &Path) -> Result<(), InstanceError> {
-    let metadata = fs::symlink_metadata(path).map_err(|error| InstanceError::Io(path.to_path_buf(), error))?;
-    let untrusted = |problem, hint| InstanceError::Untrusted { path: path.to_path_buf(), problem, hint };
-    if metadata.file_type().is_symlink() {
-        return Err(untrusted("is a symbolic link", "put the real thing in its place"));
-    }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(untrusted("belongs to another user", "remove it or take it over"));
-    }
-    if metadata.mode() & 0o077 != 0 {
-        return Err(untrusted("can be used by other users", "run chmod go-rwx on it"));
-    }
-    Ok(())
-}
-
 /// The old file or the new one, whole, for the owner alone, whatever the umask.
 fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -262,7 +246,7 @@ fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
 

@@ -1,12 +1,17 @@
-//! One HTTP/1.1 exchange over the daemon's unix socket, blocking for as long as the reply takes.
+//! One HTTP/1.1 exchange over the daemon's unix socket.
 //!
 //! Only what the daemon sends is understood: a status line, headers with `content-length`, a body. Anything else is
 //! [`ExchangeError::Garbage`], because guessing would mean inventing a reply.
+//!
+//! The stream is non-blocking, as [`crate::start`] makes it. Each wait is one `poll` with whatever is left until the deadline, so the
+//! deadline holds for the whole exchange, however slowly the other end reads or writes.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use crate::wait::{Ready, Wait};
 
 /// Bodies over this are refused by the daemon, so the hook does not send them.
 pub const MAX_BODY: usize = 1024 * 1024;
@@ -68,6 +73,10 @@ pub struct Response {
 pub enum ExchangeError {
     /// The connection ended before the reply was complete: the same request may be sent again.
     Lost(io::Error),
+    /// The daemon did not answer by the deadline.
+    Silent,
+    /// Nobody reads our standard output any more, so nobody needs the reply.
+    Abandoned,
     /// Whoever is at the other end does not speak our protocol.
     Garbage(&'static str),
 }
@@ -76,6 +85,8 @@ impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(error) => write!(f, "the connection to the daemon was lost: {error}"),
+            Self::Silent => write!(f, "the daemon does not answer"),
+            Self::Abandoned => write!(f, "nobody reads the reply any more"),
             Self::Garbage(what) => write!(f, "the daemon's reply makes no sense: {what}"),
         }
     }
@@ -85,55 +96,106 @@ impl std::error::Error for ExchangeError {}
 
 impl From<io::Error> for ExchangeError {
     fn from(error: io::Error) -> Self {
-        Self::Lost(error)
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::Silent,
+            io::ErrorKind::BrokenPipe if error.get_ref().is_some_and(|inner| inner.is::<NobodyReads>()) => {
+                Self::Abandoned
+            }
+            _ => Self::Lost(error),
+        }
     }
 }
 
-/// Sends the request and waits for the reply, for as long as it takes.
-pub fn exchange(stream: &mut UnixStream, request: &Request) -> Result<Response, ExchangeError> {
-    exchange_with(stream, request, |_, _| Ok(()))
+/// Sends the request and reads the reply, both by the deadline.
+pub fn exchange(stream: &UnixStream, request: &Request, deadline: Instant) -> Result<Response, ExchangeError> {
+    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |_| ())
 }
 
-/// The same with a daemon that has to show that it is alive by a deadline: it must take the request by then, and says so with
-/// an interim reply. The reply itself may take as long as it takes. `on_taken` is called in between, with whether the reply is yet to come.
-pub fn exchange_alive(
-    stream: &mut UnixStream,
+/// The same for a call that the daemon may park. By the deadline it must reply, or say with an interim reply that the call is parked,
+/// which means that it is stored. From then on the reply may take as long as it takes, unless nobody reads our standard output any
+/// more. `on_parked` is called at that moment.
+pub fn exchange_parked(
+    stream: &UnixStream,
     request: &Request,
-    alive_by: Instant,
-    mut on_taken: impl FnMut(&UnixStream, bool) -> io::Result<()>,
+    deadline: Instant,
+    mut on_parked: impl FnMut(),
 ) -> Result<Response, ExchangeError> {
-    // No time at all would mean no limit.
-    let patience = alive_by.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-    stream.set_write_timeout(Some(patience))?;
-    stream.set_read_timeout(Some(patience))?;
-    let exchanged = exchange_with(stream, request, |stream, is_to_come| {
-        stream.set_read_timeout(None)?;
-        on_taken(stream, is_to_come)
-    });
-    exchanged.map_err(|error| match error {
-        ExchangeError::Lost(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            ExchangeError::Lost(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"))
-        }
-        error => error,
+    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |timed| {
+        timed.wait = Wait::while_somebody_reads_stdout();
+        on_parked();
     })
 }
 
-fn exchange_with(
-    stream: &mut UnixStream,
+fn exchange_over<S: Read + Write>(
+    stream: &mut S,
     request: &Request,
-    on_interim: impl FnMut(&UnixStream, bool) -> io::Result<()>,
+    on_interim: impl FnMut(&mut S),
 ) -> Result<Response, ExchangeError> {
     // A daemon that refuses early may close before it has read everything; its reply is still there to be read.
-    let sent = stream.write_all(&request.bytes);
+    let sent = stream.write_all(&request.bytes).map_err(ExchangeError::from);
     match (sent, read_response(stream, on_interim)) {
-        (Err(error), Err(ExchangeError::Lost(_))) => Err(ExchangeError::Lost(error)),
+        (Err(error), Err(ExchangeError::Lost(_))) => Err(error),
         (_, read) => read,
+    }
+}
+
+/// A non-blocking stream that waits as long as it is told to.
+struct Timed<'a> {
+    stream: &'a UnixStream,
+    wait: Wait,
+}
+
+/// The inside of the error that says that nobody reads our standard output.
+#[derive(Debug)]
+struct NobodyReads;
+
+impl fmt::Display for NobodyReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads standard output")
+    }
+}
+
+impl std::error::Error for NobodyReads {}
+
+impl Timed<'_> {
+    /// Does something once the daemon is ready for it.
+    fn when_ready<T>(
+        &self,
+        ready: impl Fn(&Wait, &UnixStream) -> io::Result<Ready>,
+        mut attempt: impl FnMut(&mut &UnixStream) -> io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            match attempt(&mut &*self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match ready(&self.wait, self.stream)? {
+                    Ready::Daemon => {}
+                    Ready::NobodyReads => return Err(io::Error::new(io::ErrorKind::BrokenPipe, NobodyReads)),
+                    Ready::TimedOut => return Err(io::ErrorKind::TimedOut.into()),
+                },
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.when_ready(Wait::to_read, |stream| stream.read(buffer))
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.when_ready(Wait::to_write, |stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 fn read_response<S: Read>(
     stream: &mut S,
-    mut on_interim: impl FnMut(&S, bool) -> io::Result<()>,
+    mut on_interim: impl FnMut(&mut S),
 ) -> Result<Response, ExchangeError> {
     let mut buffer = Vec::new();
     loop {
@@ -151,7 +213,7 @@ fn read_response<S: Read>(
         buffer.drain(..end + 4);
         // Interim replies (1xx) have no body and are followed by the real one.
         if status < 200 {
-            on_interim(stream, buffer.is_empty())?;
+            on_interim(stream);
             continue;
         }
         let length = length.unwrap_or(0);
@@ -213,7 +275,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Response, ExchangeError> {
-        read_response(&mut &bytes[..], |_, _| Ok(()))
+        read_response(&mut &bytes[..], |_| ())
     }
 
     #[test]
@@ -256,6 +318,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_deadline_holds_however_slowly_the_other_end_reads_and_writes() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let end = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let reader = std::thread::spawn({
+            let end = std::sync::Arc::clone(&end);
+            move || {
+                // Enough to let each single write and read succeed in time.
+                while !end.load(std::sync::atomic::Ordering::Relaxed) {
+                    drop(theirs.read(&mut [0; 1024]));
+                    drop(theirs.write(b"H"));
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+            }
+        });
+        let request = Request::json("POST", "/", [], &vec![b'x'; MAX_BODY]);
+        let started = Instant::now();
+        let result = exchange(&ours, &request, started + std::time::Duration::from_millis(300));
+        assert!(matches!(result, Err(ExchangeError::Silent)), "{result:?}");
+        assert!(started.elapsed() < std::time::Duration::from_secs(3), "{:?}", started.elapsed());
+        end.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(ours);
+        reader.join().unwrap();
+    }
+
     proptest::proptest! {
         #[test]
         fn no_bytes_are_too_strange(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
@@ -268,7 +356,7 @@ mod tests {
             bytes.extend(format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
             bytes.extend_from_slice(&body);
             let (first, second) = bytes.split_at(cut.min(bytes.len()));
-            let reply = read_response(&mut first.chain(second), |_, _| Ok(())).unwrap();
+            let reply = read_response(&mut first.chain(second), |_| ()).unwrap();
             proptest::prop_assert_eq!(reply, Response { status, body });
         }
     }

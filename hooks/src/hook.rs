@@ -1,9 +1,12 @@
 //! The hook itself: stdin to the daemon, its reply to stdout.
 //!
 //! It fails open and fast: whatever goes wrong, Claude Code gets an empty stdout and exit code 0, which means "no
-//! decision" and leads to its own dialog. Never an invented or empty answer. Once the question is parked, a lost connection is
-//! not a failure: the daemon is started again and asked with the same body, and knows the question by its key. A daemon
-//! shows that it is alive by taking the call (`100 Continue`); only then may the reply take as long as it takes.
+//! decision" and leads to its own dialog. Never an invented or empty answer.
+//!
+//! A daemon that has stored a question and keeps its call parked says so with an interim reply (`102 Processing`). Until then there
+//! is one deadline for everything, whatever the daemon, its store or its disk does. From then on the reply may take as long as it
+//! takes, and a lost connection is not a failure: the daemon is started again and asked with the same body, and knows the question
+//! by its key.
 
 use std::env;
 use std::fmt;
@@ -13,15 +16,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{self, ExchangeError, Request, Response};
-use crate::listener;
+use crate::json;
 use crate::paths::Paths;
 use crate::start::{self, StartError};
+use crate::wait;
 
-/// From start to giving up, when the daemon can be neither reached nor started.
+/// From start to giving up, as long as the question is not parked.
 const FAIL_OPEN: Duration = Duration::from_millis(1800);
 /// How long a wait that lost its daemon tries to get one back.
 const RESUME: Duration = Duration::from_secs(30);
-/// A connection that lasted this long was a wait.
+/// A call that was parked for this long was a wait.
 const A_WHILE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -58,7 +62,7 @@ impl fmt::Display for Failure {
             Self::Start(error) => write!(f, "{error}"),
             Self::Exchange(error) => write!(f, "{error}"),
             Self::Status(status) => write!(f, "the daemon refused the hook's input with status {status}"),
-            Self::NotJson => write!(f, "the daemon's reply is not a JSON object"),
+            Self::NotJson => write!(f, "the daemon's reply is not one JSON object"),
         }
     }
 }
@@ -83,14 +87,14 @@ fn run() -> Result<Vec<u8>, Failure> {
     // The one argument there may be is the daemon's to understand, like everything else.
     environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
-    if !ASKING_EVENTS.iter().any(|event| contains(&body, event)) && !is_running(&paths)? {
+    let deadline = Instant::now() + FAIL_OPEN;
+    if !ASKING_EVENTS.iter().any(|event| contains(&body, event)) && !is_running(&paths, deadline)? {
         return Ok(Vec::new());
     }
-    deliver(&paths, |resumed| {
+    deliver(&paths, deadline, |resumed| {
         let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
         let resumed = resumed.then_some(("x-answerback-resumed", "1"));
-        let always = [("expect", "100-continue")];
-        Request::json("POST", "/v1/hooks/claude-code", headers.chain(always).chain(resumed), &body)
+        Request::json("POST", "/v1/hooks/claude-code", headers.chain(resumed), &body)
     })
 }
 
@@ -98,9 +102,8 @@ fn contains(body: &[u8], name: &[u8]) -> bool {
     body.windows(name.len()).any(|window| window == name)
 }
 
-fn is_running(paths: &Paths) -> Result<bool, Failure> {
-    let found = start::connect(paths, Instant::now() + FAIL_OPEN).map_err(Failure::Start)?;
-    Ok(found.is_some())
+fn is_running(paths: &Paths, deadline: Instant) -> Result<bool, Failure> {
+    Ok(start::connect(paths, deadline).map_err(Failure::Start)?.is_some())
 }
 
 fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
@@ -116,45 +119,39 @@ fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
 }
 
 /// `request` makes the call, and the call again of a hook that lost its daemon.
-fn deliver(paths: &Paths, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, Failure> {
-    let mut deadline = Instant::now() + FAIL_OPEN;
+fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, Failure> {
     let mut pause = FIRST_PAUSE;
-    let mut parked = false;
+    let mut was_parked = false;
     loop {
         let failure = match start::connect_or_start(paths, deadline) {
-            Ok(mut stream) => {
-                let (connected, mut taken, mut is_heard) = (Instant::now(), false, true);
-                let response = client::exchange_alive(&mut stream, &request(parked), deadline, |stream, is_to_come| {
-                    taken = true;
-                    is_heard = !is_to_come || listener::wait(stream)?;
-                    if is_heard { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
-                });
-                if !is_heard {
-                    return Ok(Vec::new());
-                }
-                // A daemon that takes the call and dies of it, again and again, gets no more time than this once.
-                if taken && (!parked || connected.elapsed() >= A_WHILE) {
-                    parked = true;
+            Ok(stream) => {
+                let mut parked_at: Option<Instant> = None;
+                let call = request(was_parked);
+                let response = client::exchange_parked(&stream, &call, deadline, || parked_at = Some(Instant::now()));
+                // A daemon that parks the call and dies of it, again and again, gets no more time than this once.
+                if parked_at.is_some_and(|at| !was_parked || at.elapsed() >= A_WHILE) {
+                    was_parked = true;
                     deadline = Instant::now() + RESUME;
                     pause = FIRST_PAUSE;
                 }
                 match response {
                     Ok(Response { status: 200, body }) => return checked(body),
                     // It cannot answer now; the answer may be there all the same.
-                    Ok(Response { status: status @ 500.., .. }) if parked => Failure::Status(status),
+                    Ok(Response { status: status @ 500.., .. }) if was_parked => Failure::Status(status),
                     Ok(Response { status, .. }) => return Err(Failure::Status(status)),
-                    Err(lost @ ExchangeError::Lost(_)) => Failure::Exchange(lost),
-                    Err(garbage) => return Err(Failure::Exchange(garbage)),
+                    Err(ExchangeError::Abandoned) => return Ok(Vec::new()),
+                    Err(garbage @ ExchangeError::Garbage(_)) => return Err(Failure::Exchange(garbage)),
+                    Err(lost) => Failure::Exchange(lost),
                 }
             }
             // A program that is being replaced cannot be run for a moment; a parked question outlasts that.
-            Err(error) if parked => Failure::Start(error),
+            Err(error) if was_parked => Failure::Start(error),
             Err(error) => return Err(Failure::Start(error)),
         };
         if Instant::now() + pause >= deadline {
             return Err(failure);
         }
-        if !listener::is_there() {
+        if !wait::is_stdout_read() {
             return Ok(Vec::new());
         }
         thread::sleep(pause);
@@ -164,8 +161,5 @@ fn deliver(paths: &Paths, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, 
 
 /// Claude Code reads stdout as one JSON object: nothing else may get there.
 fn checked(reply: Vec<u8>) -> Result<Vec<u8>, Failure> {
-    match (reply.first(), reply.last()) {
-        (None, None) | (Some(b'{'), Some(b'}')) => Ok(reply),
-        _ => Err(Failure::NotJson),
-    }
+    if reply.is_empty() || json::is_object(&reply) { Ok(reply) } else { Err(Failure::NotJson) }
 }

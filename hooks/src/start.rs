@@ -1,10 +1,13 @@
 //! Reaching the daemon, and starting it when there is none.
 //!
+//! Before a byte is sent, the state directory and the process at the other end of the socket must be our own user's: see
+//! [`crate::trust`].
+//!
 //! Fifty hooks may find no daemon at the same moment. Whoever gets the start lock looks once more, starts one daemon and
 //! waits until it says `ready`; the rest find it running when the lock is theirs.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -18,6 +21,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::paths::Paths;
+use crate::trust::{self, TrustError};
 
 const RETRY: Duration = Duration::from_millis(5);
 
@@ -50,12 +54,18 @@ const DAEMON_ENVIRONMENT: &[&str] = &[
 pub enum StartError {
     /// The socket is there but cannot be used.
     Connect(PathBuf, io::Error),
+    /// The state directory cannot be trusted.
+    Untrusted(TrustError),
+    /// Another user listens on the socket.
+    Stranger(PathBuf),
     /// The state directory or its lock cannot be made.
     State(PathBuf, io::Error),
     /// The daemon's program cannot be run.
     Spawn(PathBuf, io::Error),
     /// The daemon ran and said why it could not start.
     Refused(String),
+    /// The daemon ended before it could say anything: it was killed, or it crashed.
+    Died,
     /// Nobody answered in time.
     Timeout,
 }
@@ -64,9 +74,14 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(path, error) => write!(f, "cannot connect to {}: {error}", path.display()),
+            Self::Untrusted(error) => write!(f, "{error}"),
+            Self::Stranger(path) => {
+                write!(f, "another user listens on {}: remove it, and look who can write to its directory", path.display())
+            }
             Self::State(path, error) => write!(f, "cannot use {}: {error}", path.display()),
             Self::Spawn(path, error) => write!(f, "cannot start {}: {error}", path.display()),
             Self::Refused(reason) => write!(f, "the daemon did not start: {reason}"),
+            Self::Died => write!(f, "the daemon did not start: it ended without a word"),
             Self::Timeout => write!(f, "the daemon did not answer in time"),
         }
     }
@@ -83,8 +98,16 @@ pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, 
     if let Some(stream) = connect(paths, deadline)? {
         return Ok(stream);
     }
+    let mut has_died = false;
     loop {
-        start(deadline)?;
+        match start(deadline) {
+            // Somebody killed it while it started. That is no reason to give up; a daemon that always dies is.
+            Err(StartError::Died) if !has_died => {
+                has_died = true;
+                continue;
+            }
+            started => started?,
+        }
         // The program we started may have found another daemon that was just about to end: then it is started again.
         for _ in 0..10 {
             if let Some(stream) = connect(paths, deadline)? {
@@ -95,12 +118,20 @@ pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, 
     }
 }
 
-/// `None` when nobody listens. A full backlog is somebody: it is tried again until the deadline.
+/// `None` when nobody listens. A full backlog is somebody: it is tried again until the deadline. The stream is non-blocking.
 pub fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, StartError> {
+    match trust::check_private(paths.state_dir()) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        checked => checked.map_err(StartError::Untrusted)?,
+    }
     let path = paths.socket();
     loop {
         match connect_now(&path) {
-            Ok(stream) => return Ok(Some(stream)),
+            Ok(stream) => match trust::is_own_user(&stream) {
+                Ok(true) => return Ok(Some(stream)),
+                Ok(false) => return Err(StartError::Stranger(path)),
+                Err(error) => return Err(StartError::Connect(path, error)),
+            },
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => return Ok(None),
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => pause(deadline)?,
@@ -111,12 +142,11 @@ pub fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, S
 }
 
 /// Connects or says at once why not. A blocking connect would wait in the kernel for a place in a full backlog, for as long
-/// as it takes.
+/// as it takes. The stream stays non-blocking, which is what [`crate::client`] needs.
 pub fn connect_now(path: &Path) -> io::Result<UnixStream> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     socket.connect(&SockAddr::unix(path)?)?;
-    socket.set_nonblocking(false)?;
     Ok(OwnedFd::from(socket).into())
 }
 
@@ -128,15 +158,10 @@ fn pause(deadline: Instant) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The state directory, made for its owner alone if it is not there.
+/// The state directory, made for its owner alone if it is not there, with whatever is missing above it. Whatever the umask says,
+/// nobody else may put a directory of theirs in the place of one of these.
 pub fn create_state_dir(path: &Path) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn lock(paths: &Paths, deadline: Instant) -> Result<File, StartError> {
@@ -179,7 +204,7 @@ fn start(deadline: Instant) -> Result<(), StartError> {
     let mut said = String::new();
     match BufReader::new(ours).read_line(&mut said) {
         Ok(_) if said.trim_end() == READY => Ok(()),
-        Ok(0) => Err(StartError::Refused("it ended without a word".into())),
+        Ok(0) => Err(StartError::Died),
         Ok(_) => Err(StartError::Refused(said.trim_end().to_owned())),
         Err(_) => Err(StartError::Timeout),
     }

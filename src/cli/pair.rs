@@ -1,6 +1,7 @@
 //! `answerback pair`: let a phone in.
 
 use std::io::{self, BufRead, Write};
+use std::time::Duration;
 
 use anstream::eprintln;
 use serde_json::json;
@@ -14,7 +15,7 @@ use super::settle::refuse_inside_agent;
 use super::{client, qr};
 
 /// One round of waiting; then it is asked again.
-const ROUND_SECONDS: u32 = 60;
+const ROUND_SECONDS: u64 = 60;
 const DIGITS: usize = 6;
 /// Of a fingerprint: sixteen bytes, each with its colon.
 const HALF: usize = 16 * 3;
@@ -102,7 +103,8 @@ fn show(pairing: &Pairing) -> anyhow::Result<()> {
 /// The name of the device that has shown the code, or nothing if it is over.
 fn until_claimed(client: &Client, id: &str) -> Result<Option<String>, ClientError> {
     loop {
-        let pairing: PairingView = client.get(&format!("/v1/pairing/{id}?wait={ROUND_SECONDS}"))?;
+        let path = format!("/v1/pairing/{id}?wait={ROUND_SECONDS}");
+        let pairing: PairingView = client.get_within(&path, Duration::from_secs(ROUND_SECONDS))?;
         match pairing.state {
             PairingState::Waiting => {}
             PairingState::Claimed => return Ok(Some(pairing.name.unwrap_or_default())),

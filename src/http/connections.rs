@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
+use super::line::Line;
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,11 +63,12 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, stream));
+                    tokio::spawn(server.line_connection(graceful.watcher(), Peer::Socket, stream.into()));
                 }
             }),
             accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, local, remote, place)| {
-                let connection = server.connection(graceful.watcher(), Peer::Tcp { local, remote }, stream);
+                let peer = Peer::Tcp { local, remote };
+                let connection = server.line_connection(graceful.watcher(), peer, stream.into());
                 tokio::spawn(in_place(place, connection));
             }),
             accepted = accept_lan(listeners.lan.as_ref(), &lan_places) => accepted.map(|(stream, remote, tls, place)| {
@@ -132,13 +134,27 @@ struct Server {
 }
 
 impl Server {
-    fn connection<S>(&self, watcher: Watcher, peer: Peer, stream: S) -> impl Future<Output = ()> + use<S>
+    /// One without TLS, which handlers can get at.
+    fn line_connection(&self, watcher: Watcher, peer: Peer, line: Line) -> impl Future<Output = ()> + use<> {
+        self.connection(watcher, peer, Some(line.clone()), line)
+    }
+
+    fn connection<S>(
+        &self,
+        watcher: Watcher,
+        peer: Peer,
+        line: Option<Line>,
+        stream: S,
+    ) -> impl Future<Output = ()> + use<S>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let router = TowerToHyperService::new(self.router.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            if let Some(line) = &line {
+                request.extensions_mut().insert(line.clone());
+            }
             router.call(request)
         });
         let connection = watcher.watch(self.http.serve_connection(TokioIo::new(stream), service));
@@ -155,7 +171,7 @@ impl Server {
             Err(error) => Err(error),
         };
         match shaken {
-            Ok((local, stream)) => self.connection(watcher, Peer::Lan { local, remote }, stream).await,
+            Ok((local, stream)) => self.connection(watcher, Peer::Lan { local, remote }, None, stream).await,
             Err(error) => tracing::debug!(%error, "a handshake failed"),
         }
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -11,27 +12,31 @@ use serde_json::Value;
 use crate::api::Problem;
 use crate::ask::{Ask, OnTimeout};
 use crate::claude_code::{self, Client, HookEvent, Version, transcript};
-use crate::registry::{Attached, OpenError, WaitEnd};
+use crate::registry::{Attached, OpenError, Wait, WaitEnd};
 
 use super::App;
 use super::context::end_of_records;
 use super::extract::JsonBytes;
+use super::line::Line;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
 ///
-/// An empty body means "no decision". The call may be parked for hours; a client that closes its connection withdraws the
-/// ask after two seconds, unless it comes back with the same call.
+/// An empty body means "no decision". The call may be parked for hours: once the question is stored, a client on the unix socket is
+/// sent `102 Processing`, and the reply follows when there is one. A client that closes its connection withdraws the ask after two
+/// seconds, unless it comes back with the same call.
 #[utoipa::path(post, path = "/v1/hooks/claude-code", request_body(content = Value, description = "The hook's input"), responses(
     (status = 200, body = Value, description = "The hook's output, or nothing"), (status = "default", body = Problem)))]
 pub(super) async fn claude_code(
     State(app): State<App>,
+    line: Option<Extension<Line>>,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
+    let line = line.map(|Extension(line)| line);
     let event = claude_code::read(&body, client(&headers), app.policy, Timestamp::now())
         .map_err(|error| Problem::bad_request(format!("{error}.")))?;
     let resumed = headers.contains_key("x-answerback-resumed");
-    // This may be parked for hours: what is not needed any more goes now.
+    // The call may be parked for hours. What is not needed any more is freed before that.
     drop((body, headers));
     match event {
         HookEvent::Ask(mut new) => {
@@ -40,11 +45,11 @@ pub(super) async fn claude_code(
                 *new = claude_code::unless_too_old(*new, version, app.policy, Timestamp::now());
             }
             let attached = app.registry.attach(*new, resumed).await;
-            waited(&app, attached, Beside::Nothing).await
+            waited(&app, line, attached, Beside::Nothing).await
         }
         HookEvent::Race(new) => {
             let attached = app.registry.attach_by_digest(*new, resumed).await;
-            waited(&app, attached, Beside::Dialog).await
+            waited(&app, line, attached, Beside::Dialog).await
         }
         HookEvent::Announce(new) => match app.registry.open(*new).await {
             // One that is settled already is a call that is made again: it has its answer.
@@ -78,16 +83,33 @@ enum Beside {
     Dialog,
 }
 
-/// Parks the call until its ask is settled.
-async fn waited(app: &App, attached: Result<Attached, OpenError>, beside: Beside) -> Result<Response, Problem> {
+/// Parks the call until its ask is settled, or until the caller is gone.
+async fn waited(
+    app: &App,
+    line: Option<Line>,
+    attached: Result<Attached, OpenError>,
+    beside: Beside,
+) -> Result<Response, Problem> {
     let end = match attached {
-        Ok(Attached::Waiting(wait)) => wait.end().await,
-        Ok(Attached::Settled(ask)) => WaitEnd::Settled(ask),
+        Ok(Attached::Waiting(wait)) => parked(line, wait).await,
+        Ok(Attached::Settled(ask)) => Some(WaitEnd::Settled(ask)),
         Err(error) => return left_to_the_terminal(error),
     };
     match end {
-        WaitEnd::Settled(ask) => settled(app, &ask, beside).await,
-        WaitEnd::Deferred => Ok(print(&claude_code::deferred())),
+        Some(WaitEnd::Settled(ask)) => settled(app, &ask, beside).await,
+        Some(WaitEnd::Deferred) => Ok(print(&claude_code::deferred())),
+        // Nobody reads this.
+        None => Ok(no_decision()),
+    }
+}
+
+/// How the wait ended; `None` if the caller went away before.
+async fn parked(line: Option<Line>, wait: Wait) -> Option<WaitEnd> {
+    let Some(line) = line else { return Some(wait.end().await) };
+    line.say_parked().await;
+    tokio::select! {
+        end = wait.end() => Some(end),
+        () = line.closed() => None,
     }
 }
 
@@ -110,12 +132,15 @@ async fn settled(app: &App, ask: &Ask, beside: Beside) -> Result<Response, Probl
     Ok(reply.as_ref().map_or_else(no_decision, print))
 }
 
+/// One call, one connection: what a caller sent while it was parked has been thrown away.
+const CLOSE: (HeaderName, &str) = (header::CONNECTION, "close");
+
 fn no_decision() -> Response {
-    ().into_response()
+    [CLOSE].into_response()
 }
 
 fn print(reply: &Value) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
+    ([CLOSE, (header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
 }
 
 /// Clients from before they said it have their version in the records of their session, which they write a little behind what

@@ -14,6 +14,7 @@ mod extract;
 mod guard;
 mod hook;
 mod lan;
+mod line;
 mod loopback;
 mod page;
 mod pairing;

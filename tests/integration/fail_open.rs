@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
+use answerback_hook::start::create_state_dir;
 use serde_json::json;
 
 use crate::world::{HOOK, Hook, World, call, question};
@@ -87,7 +88,7 @@ fn with_a_state_directory_that_is_not_ours_alone() {
 #[test]
 fn with_somebody_else_at_the_socket() {
     let mut world = World::new();
-    fs::create_dir_all(world.state("")).unwrap();
+    create_state_dir(&world.state("")).unwrap();
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
     let hook = world.hook(&call("s", "t", &[question("Which?")]));
     let (mut stream, _) = listener.accept().unwrap();
@@ -105,13 +106,15 @@ fn with_somebody_else_at_the_socket() {
 #[test]
 fn with_a_reply_that_is_not_an_object() {
     let mut world = World::new();
-    fs::create_dir_all(world.state("")).unwrap();
+    create_state_dir(&world.state("")).unwrap();
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
-    let hook = world.hook(&call("s", "t", &[question("Which?")]));
-    let (mut stream, _) = listener.accept().unwrap();
-    stream.read_exact(&mut [0; 16]).unwrap();
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntrue").unwrap();
-    assert!(failed_open(hook).contains("not a JSON object"));
+    for reply in ["true", "{}{}", "{not json}", "{\"a\":1}\n{}", "{\"a\":\"\u{1}\"}"] {
+        let hook = world.hook(&call("s", "t", &[question("Which?")]));
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 16]).unwrap();
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{reply}", reply.len()).unwrap();
+        assert!(failed_open(hook).contains("not one JSON object"), "{reply}");
+    }
 }
 
 #[test]

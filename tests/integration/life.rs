@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 
+use answerback_hook::start::create_state_dir;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -85,6 +86,23 @@ fn a_killed_daemon_is_started_again_by_the_hook_that_waits() {
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
     assert_eq!(world.get("/v1/asks?state=all").json()["asks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_daemon_that_is_killed_while_it_starts_is_started_once_more() {
+    let mut world = World::new();
+    let bin = world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::copy(HOOK, bin.join("answerback-hook")).unwrap();
+    // The first one dies before it can say anything.
+    let script = format!("#!/bin/sh\nif mkdir \"$HOME/died\" 2>/dev/null; then kill -9 $$; fi\nexec {ANSWERBACK} \"$@\"\n");
+    fs::write(bin.join("answerback"), script).unwrap();
+    fs::set_permissions(bin.join("answerback"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let hook = world.hook_of(bin.join("answerback-hook"), call("s", "t", &[question("Which?")]).to_string().as_bytes());
+    world.until_open("s__t");
+    world.answer("s__t", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+    assert!(world.home().join("died").exists());
 }
 
 #[test]
@@ -262,7 +280,7 @@ fn it_listens_on_loopback_only() {
 #[test]
 fn a_full_backlog_is_waited_out() {
     let mut world = World::new();
-    fs::create_dir_all(world.state("")).unwrap();
+    create_state_dir(&world.state("")).unwrap();
     // Somebody who listens and accepts nothing until its backlog is full.
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
     rustix::net::listen(&listener, 1).unwrap();

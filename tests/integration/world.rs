@@ -17,6 +17,9 @@ use crate::http::{Reply, Request};
 pub(crate) const HOOK: &str = env!("CARGO_BIN_EXE_answerback-hook");
 pub(crate) const ANSWERBACK: &str = env!("CARGO_BIN_EXE_answerback");
 
+/// A user with no rights.
+pub(crate) const NOBODY: u32 = 65534;
+
 /// Longer than anything takes, even on a busy machine; a test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -119,12 +122,36 @@ impl World {
 
     /// Starts the daemon and waits until it can be reached.
     pub(crate) fn daemon(&mut self) -> Child {
-        let mut child = self.command(ANSWERBACK).args(["daemon", "--background"]).spawn().unwrap();
+        self.daemon_with(|_| ())
+    }
+
+    /// The same, after its command was changed.
+    pub(crate) fn daemon_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Child {
+        let mut command = self.command(ANSWERBACK);
+        prepare(command.args(["daemon", "--background"]));
+        let mut child = command.spawn().unwrap();
         self.children.push(child.id());
         let mut said = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
         assert_eq!(said, "ready\n", "{}", self.log());
         child
+    }
+
+    /// Ends a daemon as its user would, and waits for its end.
+    pub(crate) fn stop_daemon(&self, daemon: &mut Child) {
+        signal(daemon.id(), Signal::TERM);
+        daemon.wait().unwrap();
+    }
+
+    /// Makes this world somebody else's: of a user with no rights. Only root can do that.
+    pub(crate) fn give_to_nobody(&self) {
+        let mut left = vec![self.home().to_path_buf()];
+        while let Some(path) = left.pop() {
+            std::os::unix::fs::lchown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            if path.is_dir() && !path.is_symlink() {
+                left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        }
     }
 
     /// What `daemon.json` says, once there is one.

@@ -1,0 +1,100 @@
+//! Whether what is on disk and at the other end of the socket is our own user's.
+//!
+//! The files of an instance lead to the daemon, and whoever is there decides what the agent is told. Another user who can put a
+//! directory or a socket of theirs in the way must not be taken for it.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// Why a file or a directory is not trusted.
+#[derive(Debug)]
+pub enum TrustError {
+    /// It is not our own, or not ours alone.
+    Untrusted {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// It cannot be looked at.
+    Io(PathBuf, io::Error),
+}
+
+impl TrustError {
+    /// Whether it is not there at all.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io(_, error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untrusted { path, problem, hint } => write!(f, "{} {problem}: {hint}", path.display()),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for TrustError {}
+
+/// Refuses a file or a directory that belongs to another user, that others can use, or that is a link to somewhere else.
+pub fn check_private(path: &Path) -> Result<(), TrustError> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| TrustError::Io(path.to_path_buf(), error))?;
+    let untrusted = |problem, hint| Err(TrustError::Untrusted { path: path.to_path_buf(), problem, hint });
+    if metadata.file_type().is_symlink() {
+        return untrusted("is a symbolic link", "put the real thing in its place");
+    }
+    if metadata.uid() != own_uid() {
+        return untrusted("belongs to another user", "remove it or take it over");
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return untrusted("can be used by other users", "run chmod go-rwx on it");
+    }
+    Ok(())
+}
+
+/// Whether the process at the other end runs as our own user. The kernel knows who it was that began to listen.
+pub(crate) fn is_own_user(stream: &UnixStream) -> io::Result<bool> {
+    Ok(peer_uid(stream)? == own_uid())
+}
+
+#[allow(unsafe_code)]
+fn own_uid() -> u32 {
+    // SAFETY: takes nothing, changes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(unsafe_code)]
+fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the buffer is as long as `length` says and lives for the whole call.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[allow(unsafe_code)]
+fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    let (mut uid, mut gid) = (u32::MAX, u32::MAX);
+    // SAFETY: both are valid to be written to for the whole call.
+    let result = unsafe { libc::getpeereid(stream.as_raw_fd(), &raw mut uid, &raw mut gid) };
+    if result == 0 { Ok(uid) } else { Err(io::Error::last_os_error()) }
+}

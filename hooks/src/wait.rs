@@ -1,0 +1,91 @@
+//! Waiting for the daemon: until a deadline, or for as long as anybody reads what the hook prints.
+//!
+//! An agent that ends a hook sends it a signal; one that was killed cannot. What is left of it then is the other end of our standard
+//! output, and the kernel closes that.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// The daemon can be read from or written to, or is gone.
+    Daemon,
+    /// Nobody reads our standard output any more.
+    NobodyReads,
+    /// The deadline has passed.
+    TimedOut,
+}
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    /// `None`: as long as it takes, but only while somebody reads our standard output.
+    deadline: Option<Instant>,
+}
+
+impl Wait {
+    pub(crate) fn until(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline) }
+    }
+
+    pub(crate) fn while_somebody_reads_stdout() -> Self {
+        Self { deadline: None }
+    }
+
+    /// Waits until there is something to read.
+    pub(crate) fn to_read(&self, daemon: &UnixStream) -> io::Result<Ready> {
+        self.poll(daemon, libc::POLLIN)
+    }
+
+    /// Waits until there is room to write.
+    pub(crate) fn to_write(&self, daemon: &UnixStream) -> io::Result<Ready> {
+        self.poll(daemon, libc::POLLOUT)
+    }
+
+    fn poll(&self, daemon: &UnixStream, events: libc::c_short) -> io::Result<Ready> {
+        loop {
+            let (timeout, stdout) = match self.deadline {
+                // Rounded up: a wait of less than a millisecond must not become a busy loop.
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Ok(Ready::TimedOut);
+                    }
+                    (i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX), None)
+                }
+                None => (-1, Some(io::stdout().as_raw_fd())),
+            };
+            let [daemon, stdout] = poll([(Some(daemon.as_raw_fd()), events), (stdout, 0)], timeout)?;
+            if stdout & (libc::POLLERR | libc::POLLHUP) != 0 {
+                return Ok(Ready::NobodyReads);
+            }
+            if daemon != 0 {
+                return Ok(Ready::Daemon);
+            }
+        }
+    }
+}
+
+/// Whether anybody reads our standard output now. If that cannot be known, somebody does.
+pub(crate) fn is_stdout_read() -> bool {
+    let stdout = (Some(io::stdout().as_raw_fd()), 0);
+    poll([stdout, (None, 0)], 0).map_or(true, |[stdout, _]| stdout & (libc::POLLERR | libc::POLLHUP) == 0)
+}
+
+/// What happened to each of two descriptors. `None` is passed over.
+#[allow(unsafe_code)]
+fn poll(descriptors: [(Option<RawFd>, libc::c_short); 2], timeout: i32) -> io::Result<[libc::c_short; 2]> {
+    // The kernel ignores a negative descriptor.
+    let mut polled = descriptors.map(|(fd, events)| libc::pollfd { fd: fd.unwrap_or(-1), events, revents: 0 });
+    // SAFETY: the array is valid for its own length for the whole call, and the call keeps no reference to it.
+    let ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout) };
+    if ready >= 0 {
+        return Ok(polled.map(|polled| polled.revents));
+    }
+    let error = io::Error::last_os_error();
+    // An interrupted wait is a wait that ended early: the caller looks again.
+    if error.kind() == io::ErrorKind::Interrupted { Ok([0, 0]) } else { Err(error) }
+}

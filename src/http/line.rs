@@ -1,0 +1,137 @@
+//! A connection that hyper serves and that a handler can look at and speak on by itself.
+//!
+//! hyper cannot do two things that a parked call needs. It sends no interim reply when a handler wants one, and it stops looking for
+//! the end of a connection as soon as the other end has sent anything more. So a handler has a second handle to the socket.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// What a hook is told when its question is stored and its call is parked.
+const PARKED: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
+
+/// A plain connection, without TLS; cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) enum Line {
+    /// On the unix socket.
+    Socket(Arc<UnixStream>),
+    /// On loopback.
+    Tcp(Arc<TcpStream>),
+}
+
+impl From<UnixStream> for Line {
+    fn from(stream: UnixStream) -> Self {
+        Self::Socket(Arc::new(stream))
+    }
+}
+
+impl From<TcpStream> for Line {
+    fn from(stream: TcpStream) -> Self {
+        Self::Tcp(Arc::new(stream))
+    }
+}
+
+/// Does the same with either kind of stream: they have the same methods, and no trait in common.
+macro_rules! with {
+    ($line:expr, $stream:ident => $what:expr) => {
+        match $line {
+            Line::Socket($stream) => $what,
+            Line::Tcp($stream) => $what,
+        }
+    };
+}
+
+impl Line {
+    /// Tells a hook on the socket that its question is stored and that the reply may take long. Only for a request that has no
+    /// reply yet: then hyper has nothing to write, and the two cannot get mixed up.
+    pub(super) async fn say_parked(&self) {
+        // Other clients speak HTTP through libraries, which have time limits of their own and do not expect it.
+        let Self::Socket(stream) = self else { return };
+        let mut rest = PARKED;
+        while !rest.is_empty() {
+            match stream.writable().await.and_then(|()| stream.try_write(rest)) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // It is gone, which is seen elsewhere.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Returns when the other end has closed the connection, whatever it has sent before that. Only for a request that is being
+    /// handled, and whose reply closes the connection: what is sent meanwhile is thrown away.
+    pub(super) async fn closed(&self) {
+        let mut surplus = [0; 512];
+        loop {
+            let read = with!(self, stream => match stream.readable().await {
+                Ok(()) => stream.try_read(&mut surplus),
+                Err(error) => Err(error),
+            });
+            match read {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl AsyncRead for Line {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let read = with!(&*self, stream => {
+                ready!(stream.poll_read_ready(cx))?;
+                stream.try_read(buffer.initialize_unfilled())
+            });
+            match read {
+                Ok(count) => {
+                    buffer.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let written = with!(&*self, stream => {
+                ready!(stream.poll_write_ready(cx))?;
+                stream.try_write_vectored(bytes)
+            });
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = with!(&*self, stream => rustix::net::shutdown(stream, rustix::net::Shutdown::Write));
+        Poll::Ready(shut.map_err(Into::into))
+    }
+}

@@ -1,0 +1,64 @@
+/* Makes the disk fail on demand. Loaded into the daemon with LD_PRELOAD.
+ *
+ * The file named by ANSWERBACK_TEST_FAULTS says what happens to the files of the store (asks.db and its side files) from now on, one
+ * line for each call: `sync ERRNO MILLISECONDS` or `write ERRNO MILLISECONDS`. No line: the call works. An ERRNO of 0 only delays. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static int is_store(int fd) {
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return 0;
+    path[length] = 0;
+    return strstr(path, "asks.db") != NULL;
+}
+
+/* Whether this call fails now; errno is set then. */
+static int fails(const char *call, int fd) {
+    const char *control = getenv("ANSWERBACK_TEST_FAULTS");
+    if (control == NULL || !is_store(fd)) return 0;
+    FILE *file = fopen(control, "re");
+    if (file == NULL) return 0;
+    char name[16];
+    int code, milliseconds, failed = 0;
+    while (fscanf(file, "%15s %d %d", name, &code, &milliseconds) == 3) {
+        if (strcmp(name, call) == 0) {
+            usleep((useconds_t)milliseconds * 1000);
+            failed = code;
+        }
+    }
+    fclose(file);
+    errno = failed;
+    return failed != 0;
+}
+
+int fsync(int fd) {
+    if (fails("sync", fd)) return -1;
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    return real(fd);
+}
+
+int fdatasync(int fd) {
+    if (fails("sync", fd)) return -1;
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+    return real(fd);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
+    if (fails("write", fd)) return -1;
+    ssize_t (*real)(int, const void *, size_t, off64_t) =
+        (ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
+    return real(fd, bytes, count, offset);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
+    return pwrite64(fd, bytes, count, offset);
+}

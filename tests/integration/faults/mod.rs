@@ -1,0 +1,65 @@
+//! A disk that fails on demand, for the daemon of a test: a small library stands between it and the calls that write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+/// What the disk of one daemon does. Dropping it does not heal the disk: [`Faults::heal`] does.
+pub(crate) struct Faults {
+    control: PathBuf,
+}
+
+/// The library, built once for all tests of this run.
+fn library() -> &'static Path {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, library) = BUILT.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let library = dir.path().join("faults.so");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration/faults/faults.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([source, "-ldl"]);
+        assert!(cc.status().unwrap().success(), "cc cannot build {source}");
+        (dir, library)
+    });
+    library
+}
+
+impl Faults {
+    /// For a daemon that is started with [`Faults::prepare`]. The disk works until it is told otherwise.
+    pub(crate) fn new(home: &Path) -> Self {
+        let faults = Self { control: home.join("faults") };
+        faults.heal();
+        faults
+    }
+
+    /// Puts the library under a daemon that is about to be started.
+    pub(crate) fn prepare(&self, daemon: &mut Command) {
+        daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_FAULTS", &self.control);
+    }
+
+    /// Every sync of the store takes so long and then fails.
+    pub(crate) fn fail_syncs(&self, error: Errno, after_milliseconds: u32) {
+        self.say(&format!("sync {} {after_milliseconds}\n", error.raw_os_error()));
+    }
+
+    /// Every write to the store fails.
+    pub(crate) fn fail_writes(&self, error: Errno) {
+        self.say(&format!("write {} 0\n", error.raw_os_error()));
+    }
+
+    /// The disk works again.
+    pub(crate) fn heal(&self) {
+        self.say("");
+    }
+
+    /// Renamed into place, so that a call that looks meanwhile sees the old word or the new one.
+    fn say(&self, word: &str) {
+        let new = self.control.with_extension("new");
+        fs::write(&new, word).unwrap();
+        fs::rename(&new, &self.control).unwrap();
+    }
+}
