@@ -175,6 +175,13 @@ pub struct AskList {
     pub cursor: String,
     /// There are more: for `before`.
     pub next: Option<i64>,
+    /// So many are left out because the store cannot read them any more: `answerback doctor` names them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The directories there are asks of.

@@ -47,7 +47,9 @@ pub async fn run(
     raise_file_limit();
     forbid_core_dumps();
     let file = instance.paths().store();
-    let (opening, loaded) = Opening::open(&file).with_context(|| format!("cannot use {}", file.display()))?;
+    // The tokens are made after the first store.
+    let is_first = !instance.paths().tokens().exists();
+    let (opening, loaded) = Opening::open(&file, is_first).with_context(|| format!("cannot use {}", file.display()))?;
     let open = loaded.open.len();
     let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
@@ -78,21 +80,31 @@ pub async fn run(
     ready();
 
     let stop = async {
-        tokio::select! {
-            () = shutdown => {}
-            () = asked_to_stop.notified() => {}
+        let has_failed = tokio::select! {
+            () = shutdown => false,
+            () = asked_to_stop.notified() => false,
+            () = store.failed() => true,
+        };
+        if has_failed {
+            // As if it had been killed: `daemon.json` stays, and whoever waits starts another daemon, which reads what is there.
+            tracing::error!("stopping: the store cannot be trusted any more");
+        } else {
+            tracing::info!("stopping");
+            // Before anybody who waits is sent away.
+            instance.unpublish();
         }
-        tracing::info!("stopping");
-        // Before anybody who waits is sent away.
-        instance.unpublish();
         close.send_replace(true);
+        has_failed
     };
-    tokio::join!(server, stop);
+    let ((), has_failed) = tokio::join!(server, stop);
     housekeeping.abort();
     if let Some(notifier) = notifier {
         notifier.abort();
     }
     store.close().await;
+    if has_failed {
+        anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display());
+    }
     instance.retire();
     Ok(())
 }

@@ -36,7 +36,11 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
     ("x-answerback-agent", "AI_AGENT"),
     ("x-answerback-agent-pid", "CLAUDE_PID"),
+    ("x-answerback-probe", PROBE),
 ];
+
+/// Set where Answerback asks itself, to see whether a question comes back.
+pub const PROBE: &str = "ANSWERBACK_PROBE";
 
 /// The events that may ask. Every turn has others, and they are no reason to start a daemon: where none runs, nobody waits. It is
 /// enough that the name is somewhere in the input: who starts one in vain has lost nothing.

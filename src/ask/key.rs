@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 const SEPARATOR: &str = "__";
 const MAX_PART: usize = 128;
-/// How the sessions of the doctor's own questions begin.
-pub const PROBE_SESSION: &str = "doctor-";
 
 /// The name of an ask, made of the asking session and the tool call in it. It is not a credential.
 ///
@@ -58,11 +56,6 @@ impl AskKey {
     /// The tool call in it.
     pub fn tool_use_id(&self) -> &str {
         self.parts().1
-    }
-
-    /// Whether it is a question the doctor asks itself.
-    pub fn is_probe(&self) -> bool {
-        self.0.starts_with(PROBE_SESSION)
     }
 
     /// The whole key.

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, AnswerError, QuestionFault};
-pub use key::{AskKey, KeyError, PROBE_SESSION};
-pub use outcome::{Channel, Outcome, Receipt, Settlement, Source, Verdict};
+pub use key::{AskKey, KeyError};
+pub use outcome::{Channel, Outcome, Receipt, Report, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 
 /// The longest text of a person or of a question, in bytes.
@@ -30,6 +30,8 @@ pub struct AskId(pub i64);
 pub enum Origin {
     /// A hook of Claude Code, which waits on it: an ask without waits is withdrawn.
     ClaudeCode,
+    /// A question that Answerback asks itself through the real hook, to see whether it comes back. Nobody else is meant to see it.
+    Probe,
     /// Any program, over the API. It need not stay connected.
     Program,
 }
@@ -68,6 +70,8 @@ pub struct NewAsk {
     pub racing: bool,
     /// Tells the asker's input from others, where it does not name its call.
     pub digest: Option<String>,
+    /// Which process asks, where that is known: several may share a session.
+    pub asker: Option<String>,
 }
 
 /// One call that wants a person.
@@ -93,12 +97,24 @@ pub struct Ask {
     pub racing: bool,
     /// Tells the asker's input from others, where it does not name its call.
     pub digest: Option<String>,
+    /// Which process asks, where that is known: several may share a session.
+    pub asker: Option<String>,
     /// Nobody waits, and nobody has to: the answer is kept.
     pub deferred: bool,
     /// How it ended; `None` while it is open.
     pub settlement: Option<Settlement>,
     /// What the agent was seen to have received; `None` until it is seen.
     pub receipt: Option<Receipt>,
+}
+
+impl Origin {
+    /// Whether an ask is withdrawn when nobody waits for it any more.
+    pub fn needs_wait(self) -> bool {
+        match self {
+            Self::ClaudeCode | Self::Probe => true,
+            Self::Program => false,
+        }
+    }
 }
 
 impl Ask {

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Answer;
+use super::{Answer, AskKey};
 
 /// How an ask ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,21 @@ pub struct Receipt {
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
+}
+
+/// What an agent reports to have received for a call of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Of which call.
+    pub key: AskKey,
+    /// By which process.
+    pub asker: Option<String>,
+    /// With which input.
+    pub digest: String,
+    /// Question text to answer.
+    pub answers: IndexMap<String, String>,
+    /// Question text to note.
+    pub notes: IndexMap<String, String>,
 }
 
 /// What becomes of an attempt to settle an ask that is settled already.

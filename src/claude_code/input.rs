@@ -1,12 +1,11 @@
 //! What a hook sends.
 
-use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Questions};
+use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Questions, Report};
 
 use super::client::{Client, Mode};
 use super::tool_input::{self, InputError};
@@ -14,6 +13,14 @@ use super::version::{Carrier, Version};
 
 /// The tools that ask a person.
 const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
+
+/// How the calls are named that do not name themselves.
+const UNNAMED: &str = "unnamed-";
+
+/// Whether an ask was opened by an event that did not name its call.
+pub fn is_unnamed(key: &AskKey) -> bool {
+    key.tool_use_id().starts_with(UNNAMED)
+}
 
 /// How long to wait, and what then.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,11 +41,13 @@ pub enum HookEvent {
     /// A person is asked in the terminal, and whoever answers first has answered. The call is not named.
     Race(Box<NewAsk>),
     /// The agent has the answers to a call.
-    Received(Box<Received>),
+    Received(Box<Report>),
     /// The agent goes on, whatever it has asked.
     WentOn {
         /// Which one.
         session: String,
+        /// Which of its processes.
+        asker: Option<String>,
         /// For good.
         has_ended: bool,
     },
@@ -46,19 +55,6 @@ pub enum HookEvent {
     Other,
     /// A question that cannot be taken over, and why. Claude Code asks it itself.
     Unusable(Unusable),
-}
-
-/// What the agent received for a call.
-#[derive(Debug)]
-pub struct Received {
-    /// Of which call.
-    pub key: AskKey,
-    /// With which input.
-    pub digest: String,
-    /// Question text to answer.
-    pub answers: IndexMap<String, String>,
-    /// Question text to note.
-    pub notes: IndexMap<String, String>,
 }
 
 /// Why a question cannot be taken over. Shown, it quotes nothing of the question; debugged, it may.
@@ -132,11 +128,13 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         ("PreToolUse", Mode::Race) if asks => HookEvent::Announce,
         ("PreToolUse", _) if asks => HookEvent::Ask,
         ("PermissionRequest", Mode::Race) if asks => HookEvent::Race,
-        ("PostToolUse", _) if asks => return Ok(received(&input).map_or_else(HookEvent::Unusable, HookEvent::Received)),
-        ("Stop" | "UserPromptSubmit", _) => {
-            return Ok(HookEvent::WentOn { session: input.session_id, has_ended: false });
+        ("PostToolUse", _) if asks => {
+            return Ok(received(&input, client.agent_pid).map_or_else(HookEvent::Unusable, HookEvent::Received));
         }
-        ("SessionEnd", _) => return Ok(HookEvent::WentOn { session: input.session_id, has_ended: true }),
+        ("Stop" | "UserPromptSubmit" | "SessionEnd", _) => {
+            let has_ended = input.hook_event_name == "SessionEnd";
+            return Ok(HookEvent::WentOn { session: input.session_id, asker: client.agent_pid, has_ended });
+        }
         _ => return Ok(HookEvent::Other),
     };
     let (key, questions, digest) = match usable(&input, now) {
@@ -150,10 +148,11 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         _ => policy,
     };
     let hook: &RawValue = serde_json::from_slice(body)?;
+    let (asker, origin) = (client.agent_pid.clone(), client.origin());
     let detail = serde_json::to_string(&Detail { client, hook: hook.to_owned() })?;
     Ok(event(Box::new(NewAsk {
         key,
-        origin: Origin::ClaudeCode,
+        origin,
         project: input.cwd,
         questions,
         detail,
@@ -161,6 +160,7 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         on_timeout: policy.on_timeout,
         racing: mode == Mode::Race,
         digest: Some(digest),
+        asker,
     })))
 }
 
@@ -180,7 +180,7 @@ fn usable(input: &HookInput, now: Timestamp) -> Result<(AskKey, Questions, Strin
     let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
     let digest = tool_input::digest(tool_input)?;
     // An event that does not name its call names it by its moment: two of them are two.
-    let unnamed = || format!("unnamed-{}-{}", now.as_microsecond(), &digest[..8]);
+    let unnamed = || format!("{UNNAMED}{}-{}", now.as_microsecond(), &digest[..8]);
     let id = if input.tool_use_id.is_empty() && input.hook_event_name == "PermissionRequest" {
         unnamed()
     } else {
@@ -189,7 +189,7 @@ fn usable(input: &HookInput, now: Timestamp) -> Result<(AskKey, Questions, Strin
     Ok((AskKey::new(&input.session_id, &id)?, tool_input::questions(tool_input)?, digest))
 }
 
-fn received(input: &HookInput) -> Result<Box<Received>, Unusable> {
+fn received(input: &HookInput, asker: Option<String>) -> Result<Box<Report>, Unusable> {
     let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
     let seen = |field| {
         let in_response = input.tool_response.as_ref().and_then(|response| response.get(field));
@@ -204,8 +204,9 @@ fn received(input: &HookInput) -> Result<Box<Received>, Unusable> {
     let notes = seen("annotations").into_iter().flatten();
     let notes =
         notes.filter_map(|(question, about)| Some((question.clone(), about.get("notes")?.as_str()?.to_owned())));
-    Ok(Box::new(Received {
+    Ok(Box::new(Report {
         key: AskKey::new(&input.session_id, &input.tool_use_id)?,
+        asker,
         digest: tool_input::digest(tool_input)?,
         answers: answers.collect(),
         notes: notes.collect(),
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn the_end_of_a_turn_and_of_a_session() {
         for (event, ended) in [("Stop", false), ("UserPromptSubmit", false), ("SessionEnd", true)] {
-            let HookEvent::WentOn { session, has_ended } = read_as(event, "1", json!({})) else { panic!("{event}") };
+            let HookEvent::WentOn { session, has_ended, .. } = read_as(event, "1", json!({})) else { panic!("{event}") };
             assert_eq!((session.as_str(), has_ended), ("s-1", ended));
         }
     }

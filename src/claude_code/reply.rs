@@ -55,7 +55,7 @@ pub fn received(ask: &Ask) -> Option<Value> {
 fn refusal(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Dismissed { reason: Some(reason) } => {
-            Some(format!("The user dismissed the question instead of answering it, and said: {reason}"))
+            Some(format!("The user dismissed the question instead of answering it, and said: {}", quoted(reason)))
         }
         Outcome::Dismissed { reason: None } => {
             Some("The user dismissed the question without answering it. Do not assume an answer.".to_owned())
@@ -138,7 +138,13 @@ fn annotations(questions: &Questions, answer: &Answer) -> Map<String, Value> {
     annotations
 }
 
-/// The real answers in plain words, each text quoted as JSON so that no answer can pass for something else.
+/// A text of somebody else's as JSON, so that no word of it can pass for one of ours. Claude Code may put what it is told between
+/// tags, so nothing in the text may close one.
+fn quoted(text: &str) -> String {
+    json!(text).to_string().replace("</", "<\\/")
+}
+
+/// The real answers in plain words, each text quoted.
 fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> String {
     let by = settlement.by.as_ref();
     let channel = match by.map(|by| by.channel) {
@@ -152,17 +158,17 @@ fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> S
     let mut text = format!("The user answered {channel}");
     if let Some(agent) = by.and_then(|by| by.agent.as_deref()) {
         // Writing to a string does not fail, here and below.
-        let _ = write!(text, " (client {})", json!(agent));
+        let _ = write!(text, " (client {})", quoted(agent));
     }
     text.push_str(". These are the user's own answers:");
     for question in questions {
-        let _ = write!(text, "\n- Question: {}", json!(question.question));
+        let _ = write!(text, "\n- Question: {}", quoted(&question.question));
         match answer.answers.get(&question.question) {
-            Some(answer) => drop(write!(text, "\n  Answer: {}", json!(answer))),
+            Some(answer) => drop(write!(text, "\n  Answer: {}", quoted(answer))),
             None => text.push_str("\n  The user left this question unanswered. Do not assume an answer."),
         }
         if let Some(note) = answer.notes.get(&question.question) {
-            let _ = write!(text, "\n  Note: {}", json!(note));
+            let _ = write!(text, "\n  Note: {}", quoted(note));
         }
     }
     text
@@ -199,6 +205,7 @@ mod tests {
             expires_at: new.expires_at,
             on_timeout: new.on_timeout,
             racing: false,
+            asker: new.asker,
             digest: new.digest,
             deferred: false,
             settlement: None,
@@ -295,7 +302,7 @@ mod tests {
         };
         let with = reply_to(Some("not now"));
         assert_eq!(with["permissionDecision"], "deny");
-        assert!(with["permissionDecisionReason"].as_str().unwrap().ends_with("not now"));
+        assert!(with["permissionDecisionReason"].as_str().unwrap().ends_with("\"not now\""));
         assert_eq!(reply_to(None)["permissionDecision"], "deny");
     }
 
@@ -318,7 +325,7 @@ mod tests {
 
         settle(&mut ask, Outcome::Dismissed { reason: Some("no".into()) });
         let denied = raced(&ask, &detail).unwrap();
-        assert!(denied["hookSpecificOutput"]["decision"]["message"].as_str().unwrap().ends_with("no"));
+        assert!(denied["hookSpecificOutput"]["decision"]["message"].as_str().unwrap().ends_with("\"no\""));
         assert_eq!(received(&ask), None);
         for outcome in [Outcome::AnsweredInTerminal(answer), Outcome::Released, Outcome::Withdrawn] {
             settle(&mut ask, outcome);

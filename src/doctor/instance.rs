@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::config::Config;
-use crate::store;
+use crate::store::{self, StoreError};
 
 use super::Finding;
 
@@ -43,9 +43,7 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     let running = client.get::<Version>("/v1/version");
     findings.push(daemon(paths, &running));
     findings.extend(network(paths, running.is_ok()));
-    if running.is_err() {
-        findings.push(store_file(paths));
-    }
+    findings.push(store_file(paths));
     findings
 }
 
@@ -181,6 +179,11 @@ fn store_file(paths: &Paths) -> Finding {
     }
     match store::check(&path) {
         Ok(()) => Finding::ok("store", format!("{} is sound", path.display())),
+        Err(error @ StoreError::DamagedRows(_)) => Finding::warning(
+            "store",
+            format!("{}: {error}", path.display()),
+            "The others are fine. Restore the file if you have a copy; otherwise delete these rows of the table asks with sqlite3.",
+        ),
         Err(error) => Finding::error(
             "store",
             format!("{} cannot be used: {error}", path.display()),

@@ -7,10 +7,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answerback_hook::hook::PROBE;
 use serde_json::{Value, json};
 
 use crate::api::AskView;
-use crate::ask::PROBE_SESSION;
 use crate::client::{Client, ClientError};
 use crate::token::Token;
 
@@ -47,7 +47,7 @@ pub fn round_trip(client: &Client, hook: &Path) -> Finding {
 fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String> {
     let told = |error: ClientError| error.to_string();
     let random = Token::generate().map_err(|error| error.to_string())?;
-    let (session, tool_use_id) = (format!("{PROBE_SESSION}{}", &random.reveal()[..8]), "round-trip");
+    let (session, tool_use_id) = (format!("doctor-{}", &random.reveal()[..8]), "round-trip");
     let key = format!("{session}__{tool_use_id}");
     let call = json!({
         "hook_event_name": "PreToolUse", "session_id": session, "tool_use_id": tool_use_id, "cwd": "/",
@@ -58,6 +58,7 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
 
     let started = Instant::now();
     let mut child = Command::new(hook)
+        .env(PROBE, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

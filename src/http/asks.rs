@@ -51,6 +51,8 @@ pub(super) struct ListParams {
     limit: Option<usize>,
     /// Only older ones than this: `next` of the page before.
     before: Option<i64>,
+    /// Also the questions that `answerback doctor` asks itself.
+    probes: bool,
     /// Wait until something has changed after this cursor.
     since: Option<i64>,
     /// But not longer than so many seconds: 300 at most.
@@ -115,15 +117,16 @@ pub(super) async fn list(
         text: params.text,
         opened_since: params.opened_since,
         before: params.before.map(AskId),
-        // One more, to know whether there are more.
-        limit: limit.saturating_add(1),
+        probes: params.probes,
+        limit,
     };
-    let mut asks = app.registry.list(filter).await?;
-    let more = asks.len() > limit;
-    asks.truncate(limit);
-    let next = asks.last().filter(|_| more).map(|ask| ask.id.0);
-    let asks = asks.iter().map(|ask| AskView::from(&**ask)).collect();
-    let list = AskList { asks, cursor: newest.to_string(), next };
+    let page = app.registry.list(filter).await?;
+    let list = AskList {
+        asks: page.asks.iter().map(|ask| AskView::from(&**ask)).collect(),
+        cursor: newest.to_string(),
+        next: page.next.map(|id| id.0),
+        damaged: page.damaged,
+    };
     Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
 }
 
@@ -239,6 +242,7 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
             on_timeout: OnTimeout::Native,
             racing: false,
             digest: None,
+            asker: None,
         })
         .await?;
     let location = format!("/v1/asks/{}", ask.key);

@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::api::Problem;
 use crate::ask::{Ask, OnTimeout};
-use crate::claude_code::{self, Client, HookEvent, Version, transcript};
+use crate::claude_code::{self, Client, HTTP_HOOK, HookEvent, Version, transcript};
 use crate::registry::{Attached, OpenError, Wait, WaitEnd};
 
 use super::App;
 use super::context::end_of_records;
 use super::extract::JsonBytes;
+use super::guard::Caller;
 use super::line::Line;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
@@ -28,12 +29,13 @@ use super::line::Line;
     (status = 200, body = Value, description = "The hook's output, or nothing"), (status = "default", body = Problem)))]
 pub(super) async fn claude_code(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     line: Option<Extension<Line>>,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let line = line.map(|Extension(line)| line);
-    let event = claude_code::read(&body, client(&headers), app.policy, Timestamp::now())
+    let event = claude_code::read(&body, client(&headers, &caller), app.policy, Timestamp::now())
         .map_err(|error| Problem::bad_request(format!("{error}.")))?;
     let resumed = headers.contains_key("x-answerback-resumed");
     // The call may be parked for hours. What is not needed any more is freed before that.
@@ -58,12 +60,11 @@ pub(super) async fn claude_code(
             Err(error) => left_to_the_terminal(error),
         },
         HookEvent::Received(seen) => {
-            let seen = *seen;
-            let ask = app.registry.received(&seen.key, &seen.digest, seen.answers, seen.notes).await?;
+            let ask = app.registry.received(*seen, claude_code::is_unnamed).await?;
             Ok(ask.and_then(|ask| claude_code::received(&ask)).as_ref().map_or_else(no_decision, print))
         }
-        HookEvent::WentOn { session, has_ended } => {
-            app.registry.session_went_on(&session, has_ended).await?;
+        HookEvent::WentOn { session, asker, has_ended } => {
+            app.registry.session_went_on(&session, asker.as_deref(), has_ended).await?;
             Ok(no_decision())
         }
         HookEvent::Other => Ok(no_decision()),
@@ -115,11 +116,11 @@ async fn parked(line: Option<Line>, wait: Wait) -> Option<WaitEnd> {
 
 fn left_to_the_terminal(error: OpenError) -> Result<Response, Problem> {
     match error {
-        OpenError::Full => {
-            tracing::warn!("too many questions are open: this one is left to the terminal");
+        OpenError::Full | OpenError::OtherQuestions => {
+            tracing::warn!(%error, "a question is left to the terminal");
             Ok(no_decision())
         }
-        error => Err(error.into()),
+        OpenError::Store(error) => Err(error.into()),
     }
 }
 
@@ -160,13 +161,15 @@ async fn recorded_version(detail: &str) -> Option<Version> {
     None
 }
 
-fn client(headers: &HeaderMap) -> Client {
+fn client(headers: &HeaderMap, caller: &Caller) -> Client {
     let get = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);
+    let over_http = matches!(caller, Caller::Hook);
     Client {
         attended: get("x-answerback-attended"),
         entrypoint: get("x-answerback-entrypoint"),
         agent: get("x-answerback-agent"),
-        agent_pid: get("x-answerback-agent-pid"),
+        agent_pid: if over_http { Some(HTTP_HOOK.to_owned()) } else { get("x-answerback-agent-pid") },
+        is_probe: !over_http && headers.contains_key("x-answerback-probe"),
         mode: get("x-answerback-mode"),
     }
 }

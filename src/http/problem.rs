@@ -81,7 +81,12 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store", format!("Nothing was saved: {error}."))
+        let failed = |kind, title| Self::new(StatusCode::SERVICE_UNAVAILABLE, kind, title);
+        if error.leaves_open_what_was_saved() {
+            return failed("unknown", format!("It is not known whether this was saved: {error}."))
+                .hint("Look at the question again when the daemon is back: it is open, or it has the answer.");
+        }
+        failed("store", format!("Nothing was saved: {error}."))
             .hint("Check the disk and the daemon's log, then try again.")
     }
 }
@@ -92,6 +97,9 @@ impl From<OpenError> for Problem {
             OpenError::Full => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-open", "Too many questions are open.")
                     .hint("Answer or dismiss some, then ask again.")
+            }
+            OpenError::OtherQuestions => {
+                Self::new(StatusCode::CONFLICT, "other-questions", "Other questions were asked under the same key.")
             }
             OpenError::Store(error) => error.into(),
         }

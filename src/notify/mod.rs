@@ -143,7 +143,7 @@ pub async fn start(
     let seen = *registry.cursor().borrow();
     let mut plan = Plan::new(config.notify.delay());
     let (now, clock) = (Instant::now(), Timestamp::now());
-    for ask in registry.list(open_asks()).await? {
+    for ask in registry.list(open_asks()).await?.asks {
         plan.restore(ask, now, clock);
     }
     let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
@@ -266,6 +266,7 @@ pub(crate) mod tests {
             on_timeout: OnTimeout::Native,
             racing: false,
             digest: None,
+            asker: None,
             deferred: false,
             settlement: None,
             receipt: None,
@@ -276,7 +277,7 @@ pub(crate) mod tests {
     async fn who_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db")).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
         let (registry, store) = Registry::start(opening, loaded).unwrap();
         let (live, seen) = (registry.live(), *registry.cursor().borrow());
         let plan = Plan::new(Duration::ZERO);
@@ -292,6 +293,7 @@ pub(crate) mod tests {
                 on_timeout: OnTimeout::Native,
                 racing: false,
                 digest: None,
+                asker: None,
             })
         };
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ask::{Ask, AskId};
+use crate::ask::{Ask, AskId, Origin};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -34,7 +34,7 @@ impl Plan {
     /// One that was just opened.
     pub(super) fn opened(&mut self, ask: Arc<Ask>, now: Instant) {
         // Caught up with late, it may be over; what the doctor asks itself is nobody's.
-        if !ask.is_open() || ask.key.is_probe() {
+        if !ask.is_open() || ask.origin == Origin::Probe {
             return;
         }
         let due = now + self.delay_of(&ask);
@@ -127,8 +127,8 @@ mod tests {
         plan.opened(racing(1), now);
         assert!(!plan.settled(AskId(1)));
         assert_eq!(plan.next(), None);
-        let doctor = Arc::new(ask(2, "doctor-1__t", "shop", 1));
-        plan.opened(doctor, now);
+        let probe = Ask { origin: Origin::Probe, ..ask(2, "s__t", "shop", 1) };
+        plan.opened(Arc::new(probe), now);
         assert_eq!(plan.next(), None);
     }
 

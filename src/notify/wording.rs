@@ -93,6 +93,7 @@ pub(super) fn asker(ask: &Ask) -> String {
     let unnamed = match ask.origin {
         Origin::ClaudeCode => "Claude Code",
         Origin::Program => "A program",
+        Origin::Probe => "Answerback",
     };
     let dir = ask.project.as_deref().and_then(|project| Path::new(project).file_name()?.to_str());
     let name = bounded(dir.unwrap_or_default(), MAX_NAME);

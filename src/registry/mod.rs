@@ -11,16 +11,15 @@ mod wait;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Handle;
 use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
 use crate::ask::{
-    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Receipt, Settlement, Source, Verdict,
+    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report, Settlement, Source, Verdict,
 };
-use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, StateFilter, Store, StoreError};
+use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
@@ -63,9 +62,22 @@ pub enum OpenError {
     /// Too many are open.
     #[error("too many questions are open")]
     Full,
+    /// The key is that of other questions. Their answer is not for this asker.
+    #[error("other questions were asked under the same key")]
+    OtherQuestions,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Whether an ask of the same key is the one that is asked for. Those of the first versions have no digest.
+fn check_same(ask: &Ask, new: &NewAsk) -> Result<(), OpenError> {
+    let texts = |questions: &Questions| questions.iter().map(|question| question.question.clone()).collect::<Vec<_>>();
+    let is_same = match (&ask.digest, &new.digest) {
+        (Some(known), Some(new)) => known == new,
+        _ => texts(&ask.questions) == texts(&new.questions),
+    };
+    if is_same { Ok(()) } else { Err(OpenError::OtherQuestions) }
 }
 
 /// Why an ask is not settled.
@@ -84,7 +96,7 @@ pub enum SettleError {
 
 impl Registry {
     /// Takes up what the store holds, and starts it. Must be called in a runtime: deadlines go on from where they were.
-    pub fn start(opening: Opening, loaded: Loaded) -> std::io::Result<(Self, Store)> {
+    pub fn start(opening: Opening, loaded: Loaded) -> Result<(Self, Store), StoreError> {
         let open = Arc::new(OpenAsks::new(loaded));
         let projection = Arc::clone(&open);
         let store = opening.start(Box::new(move |change| projection.apply(change)))?;
@@ -100,6 +112,9 @@ impl Registry {
     /// was parked before and lost its daemon, every outcome stands but that nobody was there to ask.
     pub async fn attach(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let new = Arc::new(new);
+        if let Some(ask) = self.0.open.get(&new.key) {
+            check_same(&ask, &new)?;
+        }
         if let Some(wait) = self.park(&new).await? {
             return Ok(Attached::Waiting(wait));
         }
@@ -108,6 +123,7 @@ impl Registry {
             && let Some(settlement) = &ask.settlement
             && settlement.outcome != Outcome::Withdrawn
         {
+            check_same(&ask, &new)?;
             return Ok(Attached::Settled(ask));
         }
         loop {
@@ -142,14 +158,16 @@ impl Registry {
     pub async fn attach_by_digest(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let session = new.key.session().to_owned();
         let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
-        if let Some(parked) = self.0.open.park_by_digest(&session, &digest) {
+        let asker = new.asker.as_deref();
+        if let Some(parked) = self.0.open.park_by_digest(&session, asker, &digest) {
             return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
         }
-        if let Some(ask) = self.0.open.claim(&session, &digest) {
+        if let Some(ask) = self.0.open.claim(&session, asker, &digest) {
             return Ok(Attached::Settled(ask));
         }
         if resumed
             && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
+            && ask.asker == new.asker
             && ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
         {
             return Ok(Attached::Settled(ask));
@@ -157,24 +175,34 @@ impl Registry {
         self.attach(new, resumed).await
     }
 
-    /// The agent has the answers to its call: they came from its terminal, if the ask is open, and else they prove what it
-    /// received. The ask as it is then; `None` if it is not known.
+    /// The agent has the answers to its call. If the ask raced the agent's terminal and is open, they came from there; else they only
+    /// prove what it received. A report can settle nothing else, whoever sends it. The ask as it is then; `None` if the report is
+    /// about none.
+    ///
+    /// An ask may have been opened by an event that did not name its call: `is_unnamed` tells those from the others.
     pub async fn received(
         &self,
-        key: &AskKey,
-        digest: &str,
-        answers: IndexMap<String, String>,
-        notes: IndexMap<String, String>,
+        report: Report,
+        is_unnamed: impl Fn(&AskKey) -> bool,
     ) -> Result<Option<Arc<Ask>>, StoreError> {
-        let ask = match self.get(key).await? {
-            Some(ask) => ask,
-            // It may have been opened by an asker that did not know its call.
-            None => match self.0.store.ask_with_digest(key.session().to_owned(), digest.to_owned()).await? {
-                Some(ask) => ask,
-                None => return Ok(None),
-            },
+        let found = match self.get(&report.key).await? {
+            Some(ask) => Some(ask),
+            None => {
+                let (session, digest) = (report.key.session().to_owned(), report.digest.clone());
+                let raced = self.0.store.ask_with_digest(session, digest).await?;
+                raced.filter(|ask| ask.racing && ask.asker == report.asker && is_unnamed(&ask.key))
+            }
         };
+        let Some(ask) = found.filter(|ask| ask.digest.as_ref() == Some(&report.digest)) else { return Ok(None) };
+        let Report { asker, mut answers, mut notes, .. } = report;
+        answers.retain(|question, _| ask.questions.get(question).is_some());
+        notes.retain(|question, _| ask.questions.get(question).is_some());
         let ask = if ask.is_open() {
+            // Nobody could answer in a terminal that shows no dialog, or in that of another process.
+            if !ask.racing || ask.asker != asker {
+                tracing::warn!(key = %ask.key, "a report about a question that waits here was ignored");
+                return Ok(None);
+            }
             let by = Source { channel: Channel::Terminal, agent: None, device: None };
             let outcome = Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes });
             match self.settle(ask.id, outcome, Some(by)).await {
@@ -193,10 +221,15 @@ impl Registry {
         Ok(Some(self.0.store.receive(ask.id, receipt).await?.unwrap_or(ask)))
     }
 
-    /// The agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
-    pub async fn session_went_on(&self, session: &str, has_ended: bool) -> Result<(), StoreError> {
-        self.0.open.forget_unclaimed(session);
-        for ask in self.0.open.of_session(session) {
+    /// A process of the agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
+    pub async fn session_went_on(
+        &self,
+        session: &str,
+        asker: Option<&str>,
+        has_ended: bool,
+    ) -> Result<(), StoreError> {
+        self.0.open.forget_unclaimed(session, asker);
+        for ask in self.0.open.of_session(session, asker) {
             if (has_ended || ask.racing)
                 && !ask.deferred
                 && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
@@ -217,9 +250,9 @@ impl Registry {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
             let limit = if registry.0.open.len() < MAX_OPEN { MAX_OPEN_PER_SESSION } else { 0 };
-            match registry.0.store.open_ask(new, Timestamp::now(), limit).await? {
+            match registry.0.store.open_ask(Arc::clone(&new), Timestamp::now(), limit).await? {
                 Opened::Full => Err(OpenError::Full),
-                Opened::Known(ask) => Ok(ask),
+                Opened::Known(ask) => check_same(&ask, &new).map(|()| ask),
                 Opened::New(ask) => {
                     tracing::info!(key = %ask.key, "opened");
                     registry.watch_deadline(&ask);
@@ -273,7 +306,7 @@ impl Registry {
 
     /// The asks a filter shows, newest first. The open ones come from memory, however many are
     /// settled; only a search needs the store.
-    pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
+    pub async fn list(&self, filter: Filter) -> Result<Page, StoreError> {
         let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
         if filter.state != StateFilter::Open || needs_store {
             return self.0.store.list(filter).await;
@@ -283,10 +316,13 @@ impl Registry {
             filter.session.as_deref().is_none_or(|session| ask.key.session() == session)
                 && filter.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
                 && filter.before.is_none_or(|before| ask.id < before)
+                && (filter.probes || ask.origin != Origin::Probe)
         });
         asks.sort_unstable_by_key(|ask| std::cmp::Reverse(ask.id));
+        let more = asks.len() > filter.limit;
         asks.truncate(filter.limit);
-        Ok(asks)
+        let next = asks.last().filter(|_| more).map(|ask| ask.id);
+        Ok(Page { asks, damaged: 0, next })
     }
 
     /// The newest change, to look at and to wait on.
@@ -307,7 +343,7 @@ impl Registry {
     /// An asker has come or gone by the end of the grace, or its question is withdrawn. A program's question needs no asker.
     fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration) {
         if let Some((ask, waiters)) = self.0.open.waiters(key)
-            && ask.origin == Origin::ClaudeCode
+            && ask.origin.needs_wait()
             && let Some(abandoned) = waiters.abandoned()
         {
             self.withdraw_after(grace, ask, waiters, abandoned);

@@ -170,8 +170,8 @@ impl OpenAsks {
     }
 
     /// Parks an asker that names its session and its input, but not its call: on the oldest such ask that has nobody.
-    pub(super) fn park_by_digest(&self, session: &str, digest: &str) -> Option<Parked> {
-        let mut fitting = self.of_session(session);
+    pub(super) fn park_by_digest(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Parked> {
+        let mut fitting = self.of_session(session, asker);
         fitting.retain(|ask| ask.digest.as_deref() == Some(digest));
         fitting.sort_unstable_by_key(|ask| ask.id);
         fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
@@ -189,24 +189,25 @@ impl OpenAsks {
     }
 
     /// The outcome of an ask whose dialog comes only now.
-    pub(super) fn claim(&self, session: &str, digest: &str) -> Option<Arc<Ask>> {
+    pub(super) fn claim(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Arc<Ask>> {
         let mut unclaimed = self.unclaimed();
-        let fits = |ask: &Arc<Ask>| ask.key.session() == session && ask.digest.as_deref() == Some(digest);
+        let fits = |ask: &Arc<Ask>| is_of(ask, session, asker) && ask.digest.as_deref() == Some(digest);
         let index = unclaimed.iter().position(fits)?;
         unclaimed.remove(index)
     }
 
     /// The agent went on: no dialog comes any more.
-    pub(super) fn forget_unclaimed(&self, session: &str) {
-        self.unclaimed().retain(|ask| ask.key.session() != session);
+    pub(super) fn forget_unclaimed(&self, session: &str, asker: Option<&str>) {
+        self.unclaimed().retain(|ask| !is_of(ask, session, asker));
     }
 
     fn unclaimed(&self) -> MutexGuard<'_, VecDeque<Arc<Ask>>> {
         self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn of_session(&self, session: &str) -> Vec<Arc<Ask>> {
-        let open = self.by_key.iter().filter(|open| open.key().session() == session);
+    /// The asks of one process of a session: several may share it.
+    pub(super) fn of_session(&self, session: &str, asker: Option<&str>) -> Vec<Arc<Ask>> {
+        let open = self.by_key.iter().filter(|open| is_of(&open.ask, session, asker));
         open.map(|open| Arc::clone(&open.ask)).collect()
     }
 
@@ -225,6 +226,10 @@ impl OpenAsks {
     pub(super) fn live(&self) -> broadcast::Receiver<Arc<Change>> {
         self.live.subscribe()
     }
+}
+
+fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
+    ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
 impl OpenAsk {

@@ -18,7 +18,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db")).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
         Self { registry: Registry::start(opening, loaded).unwrap().0, dir }
     }
 
@@ -65,6 +65,7 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         on_timeout: OnTimeout::Native,
         racing: false,
         digest: None,
+        asker: None,
     }
 }
 
@@ -212,7 +213,7 @@ async fn play(steps: &[Step]) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("asks.db");
     let start = || {
-        let (opening, loaded) = Opening::open(&file).unwrap();
+        let (opening, loaded) = Opening::open(&file, true).unwrap();
         Registry::start(opening, loaded).unwrap()
     };
     let (mut registry, mut store) = start();
@@ -237,9 +238,11 @@ async fn play(steps: &[Step]) {
             }
             Step::Received(id) => {
                 let answers = [("Which?".to_owned(), "B".to_owned())].into_iter().collect();
-                registry.received(&named(id), "same", answers, Default::default()).await.unwrap();
+                let notes = Default::default();
+                let report = Report { key: named(id), asker: None, digest: "same".into(), answers, notes };
+                registry.received(report, |_| true).await.unwrap();
             }
-            Step::WentOn => registry.session_went_on("s", false).await.unwrap(),
+            Step::WentOn => registry.session_went_on("s", None, false).await.unwrap(),
             Step::HangUp => waits.pop().into_iter().for_each(|wait| wait.abort()),
             Step::Restart => {
                 // Parked askers lose their connection with the daemon.
@@ -250,7 +253,7 @@ async fn play(steps: &[Step]) {
         }
         let everything = Filter::all(StateFilter::All, 1000);
         let mut open = std::collections::HashSet::new();
-        for ask in registry.list(everything).await.unwrap() {
+        for ask in registry.list(everything).await.unwrap().asks {
             match &ask.settlement {
                 Some(settlement) => {
                     let first = outcomes.entry(ask.id).or_insert_with(|| settlement.outcome.clone());
@@ -260,7 +263,7 @@ async fn play(steps: &[Step]) {
             }
         }
     }
-    registry.session_went_on("s", true).await.unwrap();
+    registry.session_went_on("s", None, true).await.unwrap();
     assert_eq!(registry.0.open.len(), 0, "a question is left open");
     for wait in waits {
         let ended = timeout(Duration::from_secs(10), wait).await;

@@ -1,13 +1,19 @@
 //! The owner thread: jobs in, one transaction for all that are waiting, changes published in the order of their commit.
+//!
+//! A commit that fails because of the disk may be there all the same: what was written is in the file, and only its way to the disk is
+//! unknown. Then the file is opened again and what is in it is brought to the disk in another way. If that works, it is known which it
+//! is. If not, nobody is told anything certain, and the store ends: the next daemon reads what is there.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
-use super::{Change, StoreError};
+use super::files::Files;
+use super::{Change, StoreError, rows, schema};
 
 /// The most jobs that share one commit: bounds how long the first of them waits for the last.
 const MAX_BATCH: usize = 256;
@@ -25,13 +31,15 @@ type Finish = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 struct Job {
     writes: bool,
-    run: Box<dyn FnOnce(&mut Context<'_>) -> Finish + Send>,
+    /// Runs with the transaction, or with the reason why there is none.
+    run: Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Finish + Send>,
 }
 
 /// The way to the owner thread.
 #[derive(Clone)]
 pub(super) struct Owner {
     jobs: mpsc::Sender<Message>,
+    failed: watch::Receiver<bool>,
 }
 
 enum Message {
@@ -40,10 +48,24 @@ enum Message {
 }
 
 impl Owner {
-    pub(super) fn start(connection: Connection, sink: Sink) -> std::io::Result<Self> {
+    pub(super) fn start(connection: Connection, path: PathBuf, sink: Sink) -> Result<Self, StoreError> {
+        let file_error = |error| StoreError::File(path.clone(), Arc::new(error));
+        let files = Files::of(&connection, &path).map_err(file_error)?;
         let (jobs, queue) = mpsc::channel();
-        thread::Builder::new().name("store".into()).spawn(move || serve(connection, &queue, &sink))?;
-        Ok(Self { jobs })
+        let (failing, failed) = watch::channel(false);
+        let mut desk = Desk { connection: Some(connection), files, path: path.clone(), sink, failing, failure: None };
+        let serve = move || desk.serve(&queue);
+        thread::Builder::new().name("store".into()).spawn(serve).map_err(file_error)?;
+        Ok(Self { jobs, failed })
+    }
+
+    /// Returns when the file cannot be trusted any more. It never comes back from that.
+    pub(super) async fn failed(&self) {
+        let mut failed = self.failed.clone();
+        if failed.wait_for(|failed| *failed).await.is_err() {
+            // It was closed, which is no failure.
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Runs `work` in a transaction. It returns once that is on disk, or with the reason why it is not.
@@ -53,8 +75,8 @@ impl Owner {
         work: impl FnOnce(&mut Context<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, replied) = oneshot::channel();
-        let run = move |context: &mut Context<'_>| -> Finish {
-            let result = in_savepoint(context, work);
+        let run = move |context: Result<&mut Context<'_>, StoreError>| -> Finish {
+            let result = context.and_then(|context| in_savepoint(context, work));
             Box::new(move |committed: Result<(), &StoreError>| {
                 // The caller may have gone meanwhile; what is committed is committed all the same.
                 drop(reply.send(result.and_then(|value| committed.map(|()| value).map_err(Clone::clone))));
@@ -85,54 +107,141 @@ impl Drop for AbortOnPanic {
     }
 }
 
-fn serve(connection: Connection, queue: &mpsc::Receiver<Message>, sink: &Sink) {
-    let _abort = AbortOnPanic;
-    let mut closing = None;
-    while closing.is_none() {
-        let Ok(first) = queue.recv() else { return };
-        let mut batch = Vec::new();
-        for message in std::iter::once(first).chain(queue.try_iter().take(MAX_BATCH - 1)) {
-            match message {
-                Message::Job(job) => batch.push(job),
-                Message::Close(reply) => closing = Some(reply),
+/// What the owner thread works with.
+struct Desk {
+    /// `None` when it failed for good.
+    connection: Option<Connection>,
+    files: Files,
+    path: PathBuf,
+    sink: Sink,
+    failing: watch::Sender<bool>,
+    /// Why it failed for good.
+    failure: Option<StoreError>,
+}
+
+impl Desk {
+    fn serve(&mut self, queue: &mpsc::Receiver<Message>) {
+        let _abort = AbortOnPanic;
+        let mut closing = None;
+        while closing.is_none() {
+            let Ok(first) = queue.recv() else { return };
+            let mut batch = Vec::new();
+            for message in std::iter::once(first).chain(queue.try_iter().take(MAX_BATCH - 1)) {
+                match message {
+                    Message::Job(job) => batch.push(job),
+                    Message::Close(reply) => closing = Some(reply),
+                }
+            }
+            self.commit(batch);
+        }
+        if let Some(Err((_, error))) = self.connection.take().map(Connection::close) {
+            tracing::warn!(%error, "the store was not closed cleanly");
+        }
+        if let Some(reply) = closing {
+            let _ = reply.send(());
+        }
+    }
+
+    fn commit(&mut self, batch: Vec<Job>) {
+        if batch.is_empty() {
+            return;
+        }
+        let writes = batch.iter().any(|job| job.writes);
+        let Some(connection) = &self.connection else {
+            let failure = self.failure.clone().unwrap_or(StoreError::Closed);
+            batch.into_iter().for_each(|job| (job.run)(Err(failure.clone()))(Ok(())));
+            return;
+        };
+        let begun = connection.execute_batch(if writes { "BEGIN IMMEDIATE" } else { "BEGIN" });
+        let mut changes = Vec::new();
+        // The jobs run even when there is no transaction: they fail, and each caller learns the reason.
+        let mut context = Context { connection, changes: &mut changes };
+        let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
+        let committed = match begun {
+            // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
+            Ok(()) if connection.is_autocommit() => Err(StoreError::NoTransaction),
+            Ok(()) if writes => self.commit_to_files(&changes),
+            begun => begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(StoreError::from),
+        };
+        match &committed {
+            Ok(()) => changes.iter().for_each(&self.sink),
+            Err(error) => {
+                tracing::error!(%error, "the store could not commit");
+                if let Some(connection) = self.connection.as_ref().filter(|connection| !connection.is_autocommit()) {
+                    drop(connection.execute_batch("ROLLBACK"));
+                }
             }
         }
-        commit(&connection, batch, sink);
+        for finish in finishes {
+            finish(committed.as_ref().map(|_| ()));
+        }
+        // After everybody has been told.
+        if self.failure.is_some() {
+            self.failing.send_replace(true);
+        }
     }
-    if let Err((_, error)) = connection.close() {
-        tracing::warn!(%error, "the store was not closed cleanly");
+
+    /// Commits, and makes sure that the next daemon will find it.
+    fn commit_to_files(&mut self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
+        let Some(connection) = &self.connection else { return Err(StoreError::Closed) };
+        let before = match self.files.before_commit(connection) {
+            Ok(before) => before,
+            Err(changed) => return Err(self.fail(StoreError::Changed(changed))),
+        };
+        match connection.execute_batch("COMMIT") {
+            Ok(()) => match self.files.after_commit(&before) {
+                Ok(()) => Ok(()),
+                Err(changed) => Err(self.fail(StoreError::Changed(changed))),
+            },
+            Err(error) if is_of_the_disk(&error) => self.find_out(changes, error),
+            Err(error) => Err(error.into()),
+        }
     }
-    if let Some(reply) = closing {
-        let _ = reply.send(());
+
+    /// Finds out whether a commit that failed is there all the same. Every commit of asks makes events, whose numbers only grow.
+    fn find_out(&mut self, changes: &[Arc<Change>], error: rusqlite::Error) -> Result<(), StoreError> {
+        tracing::error!(%error, "a commit failed: the file is opened again to see what is in it");
+        // Closing it brings what SQLite believes to be committed to the disk, or fails to.
+        drop(self.connection.take().map(Connection::close));
+        let reopened = schema::reopen(&self.path).and_then(|connection| {
+            let newest = rows::newest_event(&connection)?;
+            let files = Files::of(&connection, &self.path)
+                .map_err(|error| StoreError::File(self.path.clone(), Arc::new(error)))?;
+            Ok((connection, newest, files))
+        });
+        match (reopened, changes.last()) {
+            (Ok((connection, newest, files)), Some(last)) => {
+                self.connection = Some(connection);
+                self.files = files;
+                if newest >= last.cursor.0 { Ok(()) } else { Err(error.into()) }
+            }
+            // Nothing tells whether it is there, but the file is sound.
+            (Ok((connection, _, files)), None) => {
+                self.connection = Some(connection);
+                self.files = files;
+                Err(StoreError::Unknown(Arc::new(error)))
+            }
+            (Err(_), _) => Err(self.fail(StoreError::Unknown(Arc::new(error)))),
+        }
+    }
+
+    /// Ends the store for good. It leaves the files as they are.
+    fn fail(&mut self, error: StoreError) -> StoreError {
+        self.failure = Some(error.clone());
+        // Without a connection nothing is written any more, not even by closing it.
+        if let Some(connection) = self.connection.take() {
+            std::mem::forget(connection);
+        }
+        error
     }
 }
 
-fn commit(connection: &Connection, batch: Vec<Job>, sink: &Sink) {
-    if batch.is_empty() {
-        return;
-    }
-    let begin = if batch.iter().any(|job| job.writes) { "BEGIN IMMEDIATE" } else { "BEGIN" };
-    let begun = connection.execute_batch(begin);
-    let mut changes = Vec::new();
-    // The jobs run even when there is no transaction: they fail, and each caller learns the reason.
-    let mut context = Context { connection, changes: &mut changes };
-    let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(&mut context)).collect();
-    // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
-    let committed = match begun {
-        Ok(()) if connection.is_autocommit() => Err(StoreError::NoTransaction),
-        begun => begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(StoreError::from),
-    };
-    if let Err(error) = &committed {
-        tracing::error!(%error, "the store could not commit");
-        if !connection.is_autocommit() {
-            drop(connection.execute_batch("ROLLBACK"));
-        }
-    } else {
-        changes.iter().for_each(sink);
-    }
-    for finish in finishes {
-        finish(committed.as_ref().map(|_| ()));
-    }
+/// Whether an error leaves open what is on the disk. A disk that is full, or a file that another program holds, does not.
+fn is_of_the_disk(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::SystemIoFailure | rusqlite::ErrorCode::DatabaseCorrupt)
+    )
 }
 
 /// One job's failure undoes that job and leaves the others of its batch alone.

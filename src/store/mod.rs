@@ -6,14 +6,16 @@
 //!   before their caller is answered.
 //! - Only this module knows SQLite.
 
+mod clock;
 mod commit;
 mod devices;
+mod files;
 mod rows;
 mod schema;
+mod sums;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
@@ -23,6 +25,7 @@ use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Receipt, Settlement};
 pub use commit::Sink;
 use commit::{Context, Owner};
 pub use devices::{Device, DeviceKind};
+pub use files::FileChanged;
 
 /// A place in the order of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,15 +115,28 @@ pub struct Filter {
     pub opened_since: Option<Timestamp>,
     /// Older than this one.
     pub before: Option<AskId>,
+    /// Also what Answerback asked itself.
+    pub probes: bool,
     /// At most so many.
     pub limit: usize,
+}
+
+/// Some asks, newest first.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Those that can be read.
+    pub asks: Vec<Arc<Ask>>,
+    /// How many are left out because they are damaged.
+    pub damaged: usize,
+    /// There are more: they are older than this.
+    pub next: Option<AskId>,
 }
 
 impl Filter {
     /// All of a state, so many at most.
     pub fn all(state: StateFilter, limit: usize) -> Self {
         let (session, project, outcome, text, opened_since, before) = Default::default();
-        Self { state, session, project, outcome, text, opened_since, before, limit }
+        Self { state, session, project, outcome, text, opened_since, before, probes: false, limit }
     }
 }
 
@@ -147,12 +163,39 @@ pub enum StoreError {
     /// SQLite finds a fault in the file.
     #[error("the file is damaged: {0}")]
     Damaged(String),
+    /// Some rows cannot be read, or are not what was written. The others are fine.
+    #[error("{} of the questions in it cannot be read any more (id {})", .0.len(), ids(.0))]
+    DamagedRows(Vec<i64>),
+    /// The file is empty, and was not always.
+    #[error("the file is empty, but there was a store before: restore it, or remove it to begin anew")]
+    Emptied,
+    /// Somebody changed the files under the daemon.
+    #[error("{0} while the daemon was using it")]
+    Changed(FileChanged),
+    /// A commit failed in a way that leaves open whether it is on disk.
+    #[error("{0}")]
+    Unknown(Arc<rusqlite::Error>),
     /// There is no transaction, because none could be started or another job's failure ended it; the log says why.
     #[error("the transaction was lost")]
     NoTransaction,
     /// The daemon is going down.
     #[error("the store is closed")]
     Closed,
+}
+
+impl StoreError {
+    /// Whether what was to be written may be there all the same.
+    pub fn leaves_open_what_was_saved(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::Changed(_))
+    }
+}
+
+/// The first few, for people.
+fn ids(ids: &[i64]) -> String {
+    const SHOWN: usize = 10;
+    let shown: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if ids.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 impl From<rusqlite::Error> for StoreError {
@@ -184,38 +227,52 @@ pub struct Loaded {
 
 /// A store that is open but not yet running: what it holds can be taken up before the first change.
 #[derive(Debug)]
-pub struct Opening(Connection);
+pub struct Opening {
+    connection: Connection,
+    path: PathBuf,
+}
 
 impl Opening {
-    /// Opens the file, makes it if need be, and brings it to the newest schema.
-    pub fn open(path: &Path) -> Result<(Self, Loaded), StoreError> {
-        create_private(path).map_err(|error| StoreError::File(path.to_path_buf(), Arc::new(error)))?;
+    /// Opens the file, makes it if need be, and brings it to the newest schema. `is_first`: there cannot have been one before.
+    pub fn open(path: &Path, is_first: bool) -> Result<(Self, Loaded), StoreError> {
+        let file_error = |error| StoreError::File(path.to_path_buf(), Arc::new(error));
+        let exists = path.try_exists().map_err(file_error)?;
+        let length = create_private(path).map_err(file_error)?;
+        // An empty file would silently become a new store, and everything that was in it would be gone.
+        if exists && length == 0 && !is_first {
+            return Err(StoreError::Emptied);
+        }
         let mut connection = Connection::open(path)?;
-        // Only a person's own tool can hold the file; it gets a moment to let go.
-        connection.busy_timeout(Duration::from_secs(1))?;
         schema::prepare(&mut connection)?;
+        clock::go_on(&connection, Timestamp::now())?;
         let loaded = Loaded { open: rows::open(&connection)?, cursor: Cursor(rows::newest_event(&connection)?) };
-        Ok((Self(connection), loaded))
+        Ok((Self { connection, path: path.to_path_buf() }, loaded))
     }
 
     /// Hands the file to its owner thread.
-    pub fn start(self, sink: Sink) -> std::io::Result<Store> {
-        Ok(Store { owner: Owner::start(self.0, sink)? })
+    pub fn start(self, sink: Sink) -> Result<Store, StoreError> {
+        Ok(Store { owner: Owner::start(self.connection, self.path, sink)? })
     }
 }
 
 /// Whether the file is a store that this version can use and SQLite finds no fault with. Changes nothing.
 pub fn check(path: &Path) -> Result<(), StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    schema::check(&connection)?;
+    let version = schema::check(&connection)?;
     let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if verdict == "ok" { Ok(()) } else { Err(StoreError::Damaged(verdict)) }
+    if verdict != "ok" {
+        return Err(StoreError::Damaged(verdict));
+    }
+    // An older one has no checksums yet, and gets them when a daemon opens it.
+    let damaged = if version == schema::NEWEST { rows::damaged(&connection)? } else { Vec::new() };
+    if damaged.is_empty() { Ok(()) } else { Err(StoreError::DamagedRows(damaged)) }
 }
 
-/// SQLite gives its side files the mode of the main one.
-fn create_private(path: &Path) -> std::io::Result<()> {
+/// SQLite gives its side files the mode of the main one. The length of what is there.
+fn create_private(path: &Path) -> std::io::Result<u64> {
     use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+    let file = std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    Ok(file.metadata()?.len())
 }
 
 impl Store {
@@ -276,7 +333,7 @@ impl Store {
     ) -> Result<Option<Arc<Ask>>, StoreError> {
         self.owner
             .call(true, move |context| {
-                if rows::set_deferred(context.connection, id, deferred, expires_at)? {
+                if rows::set_deferred(context.connection, id, deferred, expires_at, at)? {
                     return change(context, id, kind, at).map(Some);
                 }
                 Ok(None)
@@ -314,12 +371,8 @@ impl Store {
     }
 
     /// The asks a filter shows, newest first.
-    pub async fn list(&self, filter: Filter) -> Result<Vec<Arc<Ask>>, StoreError> {
-        self.owner
-            .call(false, move |context| {
-                Ok(rows::list(context.connection, &filter)?.into_iter().map(Arc::new).collect())
-            })
-            .await
+    pub async fn list(&self, filter: Filter) -> Result<Page, StoreError> {
+        self.owner.call(false, move |context| Ok(rows::list(context.connection, &filter)?)).await
     }
 
     /// The projects there are asks of, in alphabetical order.
@@ -344,6 +397,11 @@ impl Store {
     /// Forgets the asks that were settled before a time. Open ones are never forgotten.
     pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
         self.owner.call(true, move |context| Ok(rows::purge(context.connection, settled_before)?)).await
+    }
+
+    /// Returns when the file cannot be trusted any more: from then on everything is refused.
+    pub async fn failed(&self) {
+        self.owner.failed().await;
     }
 
     /// Lets what was sent before finish, then closes the file.

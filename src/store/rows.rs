@@ -1,5 +1,7 @@
 //! Rows to asks and back.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
@@ -8,19 +10,27 @@ use serde::de::DeserializeOwned;
 
 use crate::ask::{Ask, AskId, AskKey, NewAsk, Receipt, Settlement};
 
-use super::{Filter, StateFilter};
+use super::clock::Uptime;
+use super::sums;
+use super::{Filter, Page, StateFilter};
 
 const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
-     digest, receipt";
+     digest, receipt, asker, question_sum, outcome_sum";
 
+/// The ask of a row. Fails where the row is not what was written.
 fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
+    let id: i64 = row.get(0)?;
+    let key: String = row.get(1)?;
+    check_sum(row, 16, || Ok(sums::of_questions(&key, text(row, 4)?)))?;
     let settlement = match json_or_null(row, 9)? {
         None => None,
-        Some(outcome) => Some(Settlement { outcome, by: json_or_null(row, 10)?, at: time_or_broken(row, 11)? }),
+        Some(outcome) => {
+            check_sum(row, 17, || Ok(sums::of_outcome(id, text(row, 9)?, optional_text(row, 10)?)))?;
+            Some(Settlement { outcome, by: json_or_null(row, 10)?, at: time_or_broken(row, 11)? })
+        }
     };
-    let key: String = row.get(1)?;
     Ok(Ask {
-        id: AskId(row.get(0)?),
+        id: AskId(id),
         key: key.parse::<AskKey>().map_err(|error| broken(1, error))?,
         origin: word(row, 2)?,
         project: row.get(3)?,
@@ -30,6 +40,7 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         on_timeout: word(row, 7)?,
         racing: row.get(12)?,
         digest: row.get(13)?,
+        asker: row.get(15)?,
         deferred: row.get(8)?,
         settlement,
         receipt: json_or_null(row, 14)?,
@@ -38,6 +49,22 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
 
 fn broken(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
+}
+
+/// Rows from before there were checksums have none.
+fn check_sum(row: &Row<'_>, column: usize, sum: impl FnOnce() -> rusqlite::Result<i64>) -> rusqlite::Result<()> {
+    match row.get::<_, Option<i64>>(column)? {
+        Some(written) if written != sum()? => Err(broken(column, "this is not what was written: the checksum differs")),
+        _ => Ok(()),
+    }
+}
+
+fn text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a str> {
+    row.get_ref(column)?.as_str().map_err(|error| broken(column, error))
+}
+
+fn optional_text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<Option<&'a str>> {
+    row.get_ref(column)?.as_str_or_null().map_err(|error| broken(column, error))
 }
 
 fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
@@ -79,39 +106,60 @@ pub(super) fn time_or_broken(row: &Row<'_>, column: usize) -> rusqlite::Result<T
 }
 
 pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp) -> rusqlite::Result<AskId> {
+    let questions = to_json(&new.questions)?;
+    let (boot, expires_boot) = boot_deadline(new.expires_at, opened_at);
     connection
         .prepare_cached(
-            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest)
+            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
+                               asker, boot, expires_boot, question_sum, detail_sum)
              VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
-                     :digest)",
+                     :digest, :asker, :boot, :expires_boot, :question_sum, :detail_sum)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
             ":session": new.key.session(),
             ":origin": to_word(new.origin)?,
             ":project": new.project,
-            ":questions": to_json(&new.questions)?,
+            ":questions": questions,
             ":detail": new.detail,
             ":opened_at": opened_at.as_millisecond(),
             ":expires_at": new.expires_at.map(Timestamp::as_millisecond),
             ":on_timeout": to_word(new.on_timeout)?,
             ":racing": new.racing,
             ":digest": new.digest,
+            ":asker": new.asker,
+            ":boot": boot,
+            ":expires_boot": expires_boot,
+            ":question_sum": sums::of_questions(new.key.as_str(), &questions),
+            ":detail_sum": sums::of_detail(new.key.as_str(), &new.detail),
         })?;
     Ok(AskId(connection.last_insert_rowid()))
 }
 
+/// A deadline by the clock that nobody can set.
+fn boot_deadline(expires_at: Option<Timestamp>, now: Timestamp) -> (Option<String>, Option<i64>) {
+    let deadline = expires_at.and_then(|expires_at| Some((Uptime::now()?, expires_at)));
+    deadline.map_or((None, None), |(uptime, expires_at)| {
+        let expires_boot = uptime.at(expires_at, now);
+        (Some(uptime.boot), Some(expires_boot))
+    })
+}
+
 /// Settles an open ask; `false` if it is not open (any more).
 pub(super) fn settle(connection: &Connection, id: AskId, settlement: &Settlement) -> rusqlite::Result<bool> {
+    let outcome = to_json(&settlement.outcome)?;
+    let by = settlement.by.as_ref().map(to_json).transpose()?;
     let changed = connection
         .prepare_cached(
-            "UPDATE asks SET outcome = :outcome, settled_by = :by, settled_at = :at WHERE id = :id AND outcome IS NULL",
+            "UPDATE asks SET outcome = :outcome, settled_by = :by, settled_at = :at, outcome_sum = :sum
+             WHERE id = :id AND outcome IS NULL",
         )?
         .execute(named_params! {
             ":id": id.0,
-            ":outcome": to_json(&settlement.outcome)?,
-            ":by": settlement.by.as_ref().map(to_json).transpose()?,
+            ":outcome": outcome,
+            ":by": by,
             ":at": settlement.at.as_millisecond(),
+            ":sum": sums::of_outcome(id.0, &outcome, by.as_deref()),
         })?;
     Ok(changed == 1)
 }
@@ -122,10 +170,15 @@ pub(super) fn set_deferred(
     id: AskId,
     deferred: bool,
     expires_at: Option<Timestamp>,
+    now: Timestamp,
 ) -> rusqlite::Result<bool> {
+    let (boot, expires_boot) = boot_deadline(expires_at, now);
     let changed = connection
-        .prepare_cached("UPDATE asks SET deferred = ?2, expires_at = ?3 WHERE id = ?1 AND outcome IS NULL")?
-        .execute((id.0, deferred, expires_at.map(Timestamp::as_millisecond)))?;
+        .prepare_cached(
+            "UPDATE asks SET deferred = ?2, expires_at = ?3, boot = ?4, expires_boot = ?5
+             WHERE id = ?1 AND outcome IS NULL",
+        )?
+        .execute((id.0, deferred, expires_at.map(Timestamp::as_millisecond), boot, expires_boot))?;
     Ok(changed == 1)
 }
 
@@ -160,7 +213,10 @@ pub(super) fn by_key(connection: &Connection, key: &AskKey) -> rusqlite::Result<
 }
 
 pub(super) fn detail(connection: &Connection, id: AskId) -> rusqlite::Result<String> {
-    connection.prepare_cached("SELECT detail FROM asks WHERE id = ?1")?.query_row([id.0], |row| row.get(0))
+    connection.prepare_cached("SELECT key, detail, detail_sum FROM asks WHERE id = ?1")?.query_row([id.0], |row| {
+        check_sum(row, 2, || Ok(sums::of_detail(text(row, 0)?, text(row, 1)?)))?;
+        row.get(1)
+    })
 }
 
 /// All open asks. One that cannot be read must not keep the others from their answers.
@@ -184,38 +240,69 @@ pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Re
         .query_row([session], |row| row.get(0))
 }
 
-pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Ask>> {
+/// What a filter shows. One that cannot be read must not hide the others: it is counted.
+pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Page> {
     let state = match filter.state {
         StateFilter::Open => "outcome IS NULL",
         StateFilter::Settled => "outcome IS NOT NULL",
         StateFilter::All => "TRUE",
     };
-    connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM asks
-             WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
-               AND (:before IS NULL OR id < :before) AND (:opened_since IS NULL OR opened_at >= :opened_since)
-               AND (:outcome IS NULL OR outcome ->> 'kind' = :outcome)
-               AND (:text IS NULL OR EXISTS (
-                   SELECT 1 FROM json_tree(questions) WHERE type = 'text' AND atom LIKE :text ESCAPE '\\'
-                   UNION ALL
-                   SELECT 1 FROM json_tree(outcome)
-                   WHERE type = 'text' AND key <> 'kind' AND atom LIKE :text ESCAPE '\\'))
-             ORDER BY id DESC LIMIT :limit"
-        ))?
-        .query_map(
-            named_params! {
-                ":session": filter.session,
-                ":project": filter.project,
-                ":opened_since": filter.opened_since.map(Timestamp::as_millisecond),
-                ":outcome": filter.outcome,
-                ":text": filter.text.as_deref().map(like),
-                ":before": filter.before.map(|id| id.0),
-                ":limit": filter.limit as i64,
-            },
-            ask,
-        )?
-        .collect()
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM asks
+         WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
+           AND (:before IS NULL OR id < :before) AND (:opened_since IS NULL OR opened_at >= :opened_since)
+           AND (:probes OR origin <> 'probe')
+           AND (:outcome IS NULL OR (json_valid(outcome) AND outcome ->> 'kind' = :outcome))
+           AND (:text IS NULL OR EXISTS (
+               SELECT 1 FROM json_each(iif(json_valid(questions), questions, '[]'))
+               WHERE value ->> 'question' LIKE :text ESCAPE '\\'
+               UNION ALL
+               SELECT 1 FROM json_tree(iif(json_valid(outcome), outcome, '{{}}'))
+               WHERE type = 'text' AND key <> 'kind' AND atom LIKE :text ESCAPE '\\'))
+         ORDER BY id DESC LIMIT :limit"
+    ))?;
+    let mut rows = statement.query(named_params! {
+        ":session": filter.session,
+        ":project": filter.project,
+        ":opened_since": filter.opened_since.map(Timestamp::as_millisecond),
+        ":outcome": filter.outcome,
+        ":text": filter.text.as_deref().map(like),
+        ":before": filter.before.map(|id| id.0),
+        ":probes": filter.probes,
+        // One more, to know whether there are more.
+        ":limit": i64::try_from(filter.limit.saturating_add(1)).unwrap_or(i64::MAX),
+    })?;
+    let (mut page, mut last) = (Page::default(), None);
+    while let Some(row) = rows.next()? {
+        if page.asks.len() + page.damaged == filter.limit {
+            page.next = last;
+            break;
+        }
+        let id = row.get(0)?;
+        last = Some(AskId(id));
+        match ask(row) {
+            Ok(ask) => page.asks.push(Arc::new(ask)),
+            Err(error) => {
+                tracing::error!(id, %error, "a question is damaged");
+                page.damaged += 1;
+            }
+        }
+    }
+    Ok(page)
+}
+
+/// The ids of the rows that are not what was written.
+pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, detail, detail_sum FROM asks ORDER BY id"))?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Vec::new();
+    while let Some(row) = rows.next()? {
+        let detail = || check_sum(row, 19, || Ok(sums::of_detail(text(row, 1)?, text(row, 18)?)));
+        if ask(row).is_err() || detail().is_err() {
+            damaged.push(row.get(0)?);
+        }
+    }
+    Ok(damaged)
 }
 
 pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {

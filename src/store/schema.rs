@@ -1,8 +1,14 @@
 //! The schema and its migrations. A migration, once released, is never changed: the next one is added below it.
 
-use rusqlite::Connection;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
+
+/// How long another program may hold the file.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
 const APPLICATION_ID: i32 = 0x414e_5357;
@@ -62,9 +68,18 @@ const MIGRATIONS: &[&str] = &[
         SELECT 'browser', 'page', token_hash, created_at, created_at FROM page_sessions ORDER BY created_at;
     DROP TABLE page_sessions;
 ",
+    "
+    ALTER TABLE asks ADD COLUMN asker TEXT;             -- which process of the session
+    ALTER TABLE asks ADD COLUMN boot TEXT;              -- for expires_boot: which run of the machine
+    ALTER TABLE asks ADD COLUMN expires_boot INTEGER;   -- milliseconds since that began
+    ALTER TABLE asks ADD COLUMN question_sum INTEGER;   -- checksums; NULL in rows from before
+    ALTER TABLE asks ADD COLUMN detail_sum INTEGER;
+    ALTER TABLE asks ADD COLUMN outcome_sum INTEGER;
+    UPDATE asks SET origin = 'probe' WHERE origin = 'claude-code' AND session LIKE 'doctor-%';
+",
 ];
 
-const NEWEST: u32 = MIGRATIONS.len() as u32;
+pub(super) const NEWEST: u32 = MIGRATIONS.len() as u32;
 
 /// Whether the file is ours and of a version that is known; an empty one becomes ours. Its version comes back.
 pub(super) fn check(connection: &Connection) -> Result<u32, StoreError> {
@@ -80,13 +95,29 @@ pub(super) fn check(connection: &Connection) -> Result<u32, StoreError> {
     Ok(version)
 }
 
-/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
-pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
-    let version = check(connection)?;
+/// What every connection that writes needs.
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    // Only a person's own tool can hold the file; it gets a moment to let go.
+    connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A commit that was reported is on disk, power failure included.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Opens a file again that was prepared before, and brings everything in it to the disk.
+pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    check(&connection)?;
+    configure(&connection)?;
+    let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if is_busy { Err(StoreError::NoTransaction) } else { Ok(connection) }
+}
+
+/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let version = check(connection)?;
+    configure(connection)?;
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version as usize..] {
         transaction.execute_batch(migration)?;

@@ -15,7 +15,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db")).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
         assert!(loaded.open.is_empty());
         let published = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&published);
@@ -59,6 +59,7 @@ fn new_ask(key: &str, detail: usize) -> NewAsk {
         on_timeout: OnTimeout::Native,
         racing: false,
         digest: None,
+        asker: None,
     }
 }
 
@@ -197,7 +198,7 @@ async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
     let newest = world.published.lock().unwrap().last().unwrap().cursor;
     assert_eq!(world.store.purge(now - jiff::SignedDuration::from_hours(24)).await.unwrap(), 1);
     let filter = Filter::all(StateFilter::All, 10);
-    let left = world.store.list(filter).await.unwrap();
+    let left = world.store.list(filter).await.unwrap().asks;
     assert_eq!(left.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__open", "s__recent"]);
     id(world.open("s__next").await);
     assert!(world.published.lock().unwrap().last().unwrap().cursor > newest);
@@ -207,7 +208,7 @@ async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
 async fn a_damaged_row_does_not_keep_the_others_away() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
-    let store = Opening::open(&path).unwrap().0.start(Box::new(|_| {})).unwrap();
+    let store = Opening::open(&path, true).unwrap().0.start(Box::new(|_| {})).unwrap();
     for key in ["s__whole", "s__damaged"] {
         store.open_ask(Arc::new(new_ask(key, 1)), Timestamp::now(), 64).await.unwrap();
     }
@@ -215,7 +216,7 @@ async fn a_damaged_row_does_not_keep_the_others_away() {
     let connection = Connection::open(&path).unwrap();
     connection.execute("UPDATE asks SET questions = '[' WHERE key = 's__damaged'", []).unwrap();
     drop(connection);
-    let (_, loaded) = Opening::open(&path).unwrap();
+    let (_, loaded) = Opening::open(&path, true).unwrap();
     assert_eq!(loaded.open.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__whole"]);
 }
 

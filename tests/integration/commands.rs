@@ -202,7 +202,7 @@ fn dismiss_and_release_settle() {
     let mut world = World::new();
     let (dismissed, _) = world.ask("s", "t", &[question("Which?")]);
     exits(&run(&world, &["dismiss", "--reason", "later"]), 0);
-    assert!(dismissed.reply()["permissionDecisionReason"].as_str().unwrap().ends_with("later"));
+    assert!(dismissed.reply()["permissionDecisionReason"].as_str().unwrap().ends_with("\"later\""));
     let (released, _) = world.ask("s", "u", &[question("Which?")]);
     exits(&run(&world, &["release", "s__u"]), 0);
     released.no_decision();

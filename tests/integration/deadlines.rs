@@ -1,7 +1,9 @@
 //! What happens when nobody answers in time.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::faults::Faults;
 use crate::world::{HOOK, World, call, question};
 
 #[test]
@@ -60,6 +62,24 @@ fn in_defer_mode_a_run_ends_at_once() {
     assert_eq!((&ask["state"], &ask["deferred"], &ask["expires_at"]), (&json!("open"), &json!(true), &json!(null)));
     world.answer("s__t", &json!({"Which?": "A"})).expect(200);
     assert_eq!(one_shot(&mut world).reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+}
+
+#[test]
+fn a_deadline_does_not_care_about_the_wall_clock() {
+    const DAY: i64 = 24 * 60 * 60;
+    for ahead in [DAY, -DAY] {
+        let mut world = World::new();
+        let mut daemon = world.daemon();
+        let request = json!({"questions": [question("Which?")], "timeout_seconds": 1000});
+        let key = world.post("/v1/asks", &request).expect(201).json()["key"].as_str().unwrap().to_owned();
+        world.stop_daemon(&mut daemon);
+        drop(world.daemon_with(|daemon| Faults::set_clock(daemon, ahead)));
+        let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
+        assert_eq!(ask["state"], "open", "{ask}");
+        let expires_at: Timestamp = ask["expires_at"].as_str().unwrap().parse().unwrap();
+        let left = expires_at.duration_since(Timestamp::now()).as_secs() - ahead;
+        assert!((900..=1000).contains(&left), "{left} s are left with a clock that is {ahead} s ahead");
+    }
 }
 
 #[test]

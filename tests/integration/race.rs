@@ -171,7 +171,7 @@ fn a_dismissal_closes_the_dialog_with_its_reason_and_a_release_leaves_it() {
     world.post("/v1/asks/s__t/dismiss", &json!({"reason": "not now"})).expect(200);
     let decision = decision(dismissed);
     assert_eq!(decision["behavior"], "deny");
-    assert!(decision["message"].as_str().unwrap().ends_with("not now"));
+    assert!(decision["message"].as_str().unwrap().ends_with("\"not now\""));
     announce(&mut world, "u");
     let released = dialog(&mut world);
     world.post("/v1/asks/s__u/release", &json!({})).expect(200);

@@ -1,7 +1,8 @@
 /* Makes the disk fail on demand. Loaded into the daemon with LD_PRELOAD.
  *
  * The file named by ANSWERBACK_TEST_FAULTS says what happens to the files of the store (asks.db and its side files) from now on, one
- * line for each call: `sync ERRNO MILLISECONDS` or `write ERRNO MILLISECONDS`. No line: the call works. An ERRNO of 0 only delays. */
+ * line for each call: `sync ERRNO MILLISECONDS` or `write ERRNO MILLISECONDS`. No line: the call works. `once` after it: the file is
+ * removed with the first call that fails. ANSWERBACK_TEST_CLOCK is a number of seconds by which the wall clock is ahead. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static int is_store(int fd) {
@@ -27,13 +29,12 @@ static int fails(const char *call, int fd) {
     if (control == NULL || !is_store(fd)) return 0;
     FILE *file = fopen(control, "re");
     if (file == NULL) return 0;
-    char name[16];
+    char name[16], times[16];
     int code, milliseconds, failed = 0;
-    while (fscanf(file, "%15s %d %d", name, &code, &milliseconds) == 3) {
-        if (strcmp(name, call) == 0) {
-            usleep((useconds_t)milliseconds * 1000);
-            failed = code;
-        }
+    if (fscanf(file, "%15s %d %d %15s", name, &code, &milliseconds, times) == 4 && strcmp(name, call) == 0) {
+        usleep((useconds_t)milliseconds * 1000);
+        failed = code;
+        if (strcmp(times, "once") == 0) unlink(control);
     }
     fclose(file);
     errno = failed;
@@ -57,6 +58,15 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
     ssize_t (*real)(int, const void *, size_t, off64_t) =
         (ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
     return real(fd, bytes, count, offset);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (real == NULL) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(clock, time);
+    const char *ahead = getenv("ANSWERBACK_TEST_CLOCK");
+    if (ahead != NULL && clock == CLOCK_REALTIME) time->tv_sec += atol(ahead);
+    return result;
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {

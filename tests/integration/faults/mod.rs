@@ -36,6 +36,11 @@ impl Faults {
         faults
     }
 
+    /// The wall clock of a daemon that is about to be started is so many seconds ahead.
+    pub(crate) fn set_clock(daemon: &mut Command, seconds_ahead: i64) {
+        daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_CLOCK", seconds_ahead.to_string());
+    }
+
     /// Puts the library under a daemon that is about to be started.
     pub(crate) fn prepare(&self, daemon: &mut Command) {
         daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_FAULTS", &self.control);
@@ -43,12 +48,22 @@ impl Faults {
 
     /// Every sync of the store takes so long and then fails.
     pub(crate) fn fail_syncs(&self, error: Errno, after_milliseconds: u32) {
-        self.say(&format!("sync {} {after_milliseconds}\n", error.raw_os_error()));
+        self.say(&format!("sync {} {after_milliseconds} always\n", error.raw_os_error()));
+    }
+
+    /// The next sync of the store fails.
+    pub(crate) fn fail_one_sync(&self, error: Errno) {
+        self.say(&format!("sync {} 0 once\n", error.raw_os_error()));
+    }
+
+    /// Whether a fault that happens once has happened.
+    pub(crate) fn has_happened(&self) -> bool {
+        !self.control.exists()
     }
 
     /// Every write to the store fails.
     pub(crate) fn fail_writes(&self, error: Errno) {
-        self.say(&format!("write {} 0\n", error.raw_os_error()));
+        self.say(&format!("write {} 0 always\n", error.raw_os_error()));
     }
 
     /// The disk works again.

@@ -1,0 +1,169 @@
+//! What the daemon says about an answer is true, whatever the disk does and whoever meddles with the files.
+
+use std::fs;
+
+use rusqlite::Connection;
+use rustix::io::Errno;
+use serde_json::json;
+
+use crate::faults::Faults;
+use crate::world::{ANSWERBACK, World, call, question, until};
+
+/// What the next daemon has of a question: its answer, or none.
+fn answer_after_a_kill(world: &mut World, key: &str) -> Option<String> {
+    if world.daemon_json().is_some_and(|json| json["pid"].as_u64().is_some()) {
+        world.kill_daemon();
+    }
+    drop(world.daemon());
+    let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
+    ask["outcome"]["answers"]["Which?"].as_str().map(ToOwned::to_owned)
+}
+
+/// A question of a program: nobody has to wait for it.
+fn program_asks(world: &World) -> String {
+    let ask = world.post("/v1/asks", &json!({"questions": [question("Which?")]})).expect(201).json();
+    ask["key"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_commit_that_fails_for_good_is_not_called_unsaved() {
+    let mut world = World::new();
+    let faults = Faults::new(world.home());
+    let mut daemon = world.daemon_with(|daemon| faults.prepare(daemon));
+    let key = program_asks(&world);
+    faults.fail_syncs(Errno::IO, 0);
+    let refused = world.answer(&key, &json!({"Which?": "A"})).expect(503).json();
+    let title = refused["title"].as_str().unwrap();
+    assert!(title.starts_with("It is not known whether this was saved"), "{title}");
+    // A file that cannot be trusted is left to the next daemon, which finds out.
+    assert_eq!(daemon.wait().unwrap().code(), Some(1));
+    let found = answer_after_a_kill(&mut world, &key);
+    let second = world.answer(&key, &json!({"Which?": "B"}));
+    assert_eq!(second.status, if found.is_some() { 409 } else { 200 }, "{found:?}");
+}
+
+#[test]
+fn a_commit_that_fails_once_is_found_out_about() {
+    let mut world = World::new();
+    let faults = Faults::new(world.home());
+    drop(world.daemon_with(|daemon| faults.prepare(daemon)));
+    for round in 0..5 {
+        let key = program_asks(&world);
+        faults.fail_one_sync(Errno::IO);
+        let reply = world.answer(&key, &json!({"Which?": "A"}));
+        assert!(faults.has_happened());
+        let said = match reply.status {
+            200 => Some("A".to_owned()),
+            503 => {
+                let title = reply.json()["title"].as_str().unwrap().to_owned();
+                assert!(title.starts_with("Nothing was saved"), "{title}");
+                None
+            }
+            status => panic!("{status}"),
+        };
+        world.kill_daemon();
+        drop(world.daemon_with(|daemon| faults.prepare(daemon)));
+        let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
+        assert_eq!(ask["outcome"]["answers"]["Which?"].as_str().map(ToOwned::to_owned), said, "round {round}");
+    }
+}
+
+#[test]
+fn files_that_are_removed_replaced_or_cut_are_noticed() {
+    type Meddle = fn(&World);
+    let cases: [(&str, Meddle); 5] = [
+        ("was removed", |world| {
+            for name in ["asks.db", "asks.db-wal", "asks.db-shm"] {
+                fs::remove_file(world.state(name)).unwrap();
+            }
+        }),
+        ("was removed", |world| fs::remove_file(world.state("asks.db-wal")).unwrap()),
+        ("was replaced", |world| {
+            fs::copy(world.state("asks.db"), world.state("copy")).unwrap();
+            fs::rename(world.state("copy"), world.state("asks.db")).unwrap();
+        }),
+        ("was cut short", |world| {
+            fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap().set_len(0).unwrap();
+        }),
+        ("was cut short", |world| {
+            let log = fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap();
+            log.set_len(log.metadata().unwrap().len() - 4096).unwrap();
+        }),
+    ];
+    for (number, (what, meddle)) in cases.into_iter().enumerate() {
+        let mut world = World::new();
+        let mut daemon = world.daemon();
+        let key = program_asks(&world);
+        meddle(&world);
+        let reply = world.answer(&key, &json!({"Which?": "A"}));
+        assert_eq!(reply.status, 503, "case {number}: {}", reply.json());
+        assert!(reply.json()["title"].as_str().unwrap().contains(what), "case {number}: {}", reply.json());
+        assert_eq!(daemon.wait().unwrap().code(), Some(1), "case {number}");
+    }
+}
+
+#[test]
+fn what_another_program_does_with_sqlite_is_no_damage() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let key = program_asks(&world);
+    let other = Connection::open(world.state("asks.db")).unwrap();
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let key = program_asks(&world);
+    other.execute_batch("CREATE TABLE filler (x); DROP TABLE filler; VACUUM").unwrap();
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(answer_after_a_kill(&mut world, &key).as_deref(), Some("A"));
+}
+
+#[test]
+fn an_empty_file_in_the_place_of_a_store_is_refused() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    world.stop_daemon(&mut daemon);
+    fs::write(world.state("asks.db"), "").unwrap();
+    let refused = world.command(ANSWERBACK).arg("daemon").output().unwrap();
+    let stderr = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && stderr.contains("remove it to begin anew"), "{stderr}");
+    assert_eq!(fs::read(world.state("asks.db")).unwrap(), b"");
+    world.hook(&call("s", "t", &[question("Which?")])).no_decision();
+    fs::remove_file(world.state("asks.db")).unwrap();
+    drop(world.daemon());
+}
+
+#[test]
+fn a_damaged_row_hides_no_other_and_is_found() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    let keys: Vec<String> = (0..4).map(|_| program_asks(&world)).collect();
+    for key in &keys {
+        world.answer(key, &json!({"Which?": "A"})).expect(200);
+    }
+    world.stop_daemon(&mut daemon);
+    let store = Connection::open(world.state("asks.db")).unwrap();
+    // One makes no sense any more; in another a single letter has become another one.
+    store.execute("UPDATE asks SET outcome = '{\"kind\":' WHERE key = ?1", [&keys[1]]).unwrap();
+    store.execute("UPDATE asks SET outcome = replace(outcome, '\"A\"', '\"B\"') WHERE key = ?1", [&keys[2]]).unwrap();
+    drop(store);
+    drop(world.daemon());
+    let list = world.get("/v1/asks?state=settled").expect(200).json();
+    let listed: Vec<&str> = list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap()).collect();
+    assert_eq!(listed, [keys[3].as_str(), keys[0].as_str()]);
+    assert_eq!(list["damaged"], 2);
+    world.get("/v1/asks?state=settled&text=Which").expect(200);
+    // Pages go on behind it.
+    let page = world.get("/v1/asks?state=settled&limit=2").expect(200).json();
+    assert_eq!((page["asks"].as_array().unwrap().len(), &page["damaged"]), (1, &json!(1)));
+    let next = world.get(&format!("/v1/asks?state=settled&limit=2&before={}", page["next"])).expect(200).json();
+    assert_eq!((next["asks"].as_array().unwrap().len(), &next["next"]), (1, &json!(null)));
+    let history = world.command(ANSWERBACK).arg("history").output().unwrap();
+    assert!(String::from_utf8_lossy(&history.stderr).contains("2 could not be read"), "{history:?}");
+    let doctor = world.command(ANSWERBACK).arg("doctor").output().unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains("2 of the questions in it cannot be read any more (id 2, 3)"), "{said}");
+    // What is not what was written is nobody's answer.
+    let reply = world.get(&format!("/v1/asks/{}", keys[2]));
+    assert_eq!(reply.status, 503, "{}", reply.json());
+    until("the others", || (world.get(&format!("/v1/asks/{}", keys[3])).status == 200).then_some(()));
+}
