@@ -87,7 +87,7 @@ fn all_is_well_and_a_round_trip_proves_it() {
     assert_eq!((code, bad), (0, vec![]));
     let round_trip = findings.iter().find(|finding| finding["check"] == "round_trip").unwrap();
     assert!(round_trip["message"].as_str().unwrap().contains("received"), "{round_trip}");
-    let history = project.world.get("/v1/asks?state=settled").json();
+    let history = project.world.get("/v1/asks?state=settled&probes=true").json();
     assert_eq!(history["asks"][0]["outcome"]["kind"], "answered");
     // It is said that one-shot runs need help.
     expect(&findings, "headless", "note", "cannot ask");
