@@ -9,6 +9,7 @@ use crate::claude_code::Mode;
 use crate::settings::entry;
 use crate::settings::look::{self, Handler, Look};
 use crate::settings::plugin;
+use crate::settings::regular;
 use crate::settings::scope::{Scope, claude_dir};
 
 use super::Finding;
@@ -64,7 +65,7 @@ fn check(files: &[SettingsFile], hook: &Path) -> Vec<Finding> {
             Err(error) => findings.push(Finding::error(
                 CHECK,
                 format!("{name} cannot be read: {error}"),
-                "Look at the owner and the mode of it and of its directory.",
+                format!("Do this: {}.", regular::hint(error)),
             )),
         }
     }

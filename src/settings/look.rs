@@ -1,12 +1,13 @@
 //! What a settings file says about hooks: for looking, not for editing.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use regex_lite::Regex;
 use serde_json::Value;
 
 use super::entry;
+use super::file::Target;
 use super::json::{self, Refusal};
 
 /// A settings file that Claude Code can read.
@@ -45,12 +46,10 @@ impl Handler {
     }
 }
 
-/// What is in a settings file. One that is not a file would be waited for.
+/// What is in a settings file, or in the one it leads to.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    fs::read(path)
+    let found = Target::find(path)?.read()?;
+    found.map(|found| found.bytes).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 impl Look {

@@ -2,6 +2,7 @@
 //!
 //! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
+//! - [`regular`] reads files, and nothing that only has the name of one.
 //! - [`scope`] is which files there are; [`plugin`] finds the same hooks enabled by another way.
 //!
 //! What holds at any moment, also the one before a `kill -9`: the file is whole, it is the old one or the new one, and
@@ -17,6 +18,7 @@ mod layout;
 mod lease;
 pub mod look;
 pub mod plugin;
+pub mod regular;
 pub mod scope;
 
 use std::io;
@@ -27,8 +29,9 @@ use answerback_hook::paths::Paths;
 
 use backup::{Backup, Locked, Old};
 use entry::Entry;
-use file::{Found, Target};
+use file::Target;
 use json::Refusal;
+use regular::Found;
 
 /// For how long an edit is made again because somebody else keeps changing the file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,13 +48,25 @@ pub enum SettingsError {
         refusal: Refusal,
     },
     /// It cannot be read or written.
-    #[error("cannot {doing} {}: {error}\nhint: look at the owner and the mode of it and of its directory", .path.display())]
+    #[error("cannot {doing} {}: {error}\nhint: {}", .path.display(), regular::hint(.error))]
     Io {
         /// What was tried.
         doing: &'static str,
         /// With which file.
         path: PathBuf,
         /// Why not.
+        error: io::Error,
+    },
+    /// Something has the name of a file that an interrupted run leaves, and is not one.
+    #[error(
+        "cannot tidy up {}: {error}\nhint: this did not come from Answerback; look at it, remove it, and try again; \
+         nothing was changed",
+        .path.display()
+    )]
+    Leftover {
+        /// Which file.
+        path: PathBuf,
+        /// What it is.
         error: io::Error,
     },
     /// Somebody else changes it all the time.
@@ -185,6 +200,10 @@ impl<'a> Settings<'a> {
     fn plan_install(&self, found: Option<&Found>, entries: &[Entry]) -> Result<Change, SettingsError> {
         let text = self.text(found)?;
         let after = edit::install(text, entries).map_err(|refusal| self.refused(refusal))?;
+        if after.len() as u64 > regular::MAX_BYTES {
+            // It could not be read again.
+            return Err(io_error("write", self.path(), regular::too_large()));
+        }
         let outcome = if found.is_some() && after == text {
             Outcome::AlreadyInstalled
         } else if edit::is_installed(text).map_err(|refusal| self.refused(refusal))? {
@@ -218,14 +237,14 @@ impl<'a> Settings<'a> {
     }
 
     fn read(&self) -> Result<Option<Found>, SettingsError> {
-        self.target.read().map_err(self.failed("read"))
+        self.target.read().map_err(|error| io_error("read", self.target.name(), error))
     }
 
     fn lock(&self) -> Result<Locked, SettingsError> {
         let backup = Backup::of(self.path(), self.paths);
-        let dir = backup.dir().to_path_buf();
-        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &dir, error))?;
-        self.target.tidy(|left| locked.keep_found(left)).map_err(self.failed("tidy up beside"))?;
+        let lock = backup.lock_file();
+        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &lock, error))?;
+        self.target.tidy(|left| locked.keep_found(left))?;
         Ok(locked)
     }
 

@@ -180,7 +180,7 @@ fn a_pipe_in_place_of_settings_is_told_and_not_waited_for() {
     fs::remove_file(project.settings()).unwrap();
     let made = std::process::Command::new("mkfifo").arg(project.settings()).status().unwrap();
     assert!(made.success());
-    project.finds("settings", "error", "not a file");
+    project.finds("settings", "error", "not a regular file");
     let install = project.world.command(ANSWERBACK).args(["install", "--project"]).arg(&project.dir).output().unwrap();
     assert_eq!(install.status.code(), Some(1));
 }
