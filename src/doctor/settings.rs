@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::claude_code::Mode;
 use crate::settings::entry;
+use crate::settings::io_hint;
 use crate::settings::look::{self, Handler, Look};
 use crate::settings::plugin;
-use crate::settings::regular;
 use crate::settings::scope::{Scope, claude_dir};
 
 use super::Finding;
@@ -65,7 +65,7 @@ fn check(files: &[SettingsFile], hook: &Path) -> Vec<Finding> {
             Err(error) => findings.push(Finding::error(
                 CHECK,
                 format!("{name} cannot be read: {error}"),
-                format!("Do this: {}.", regular::hint(error)),
+                format!("Do this: {}.", io_hint(error)),
             )),
         }
     }

@@ -21,6 +21,15 @@ pub fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte))
 }
 
+fn quoted(path: &str) -> String {
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+/// The path as a person types it on a command line.
+pub fn shell_word(path: &str) -> String {
+    if is_plain(path) { path.to_owned() } else { quoted(path) }
+}
+
 /// How the program is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
@@ -38,7 +47,7 @@ impl Invocation {
         if needs_no_shell || (is_plain(path) && mode == Mode::Auto) {
             Self::Exec(path.to_owned())
         } else {
-            Self::Shell(format!("'{}'", path.replace('\'', r"'\''")))
+            Self::Shell(quoted(path))
         }
     }
 

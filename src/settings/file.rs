@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile, TempPath};
 
 use super::SettingsError;
+use super::attributes;
 use super::lease::Lease;
 use super::regular::{self, Found};
 
@@ -131,7 +132,7 @@ impl Target {
         let mut new = builder.tempfile_in(self.dir())?;
         new.write_all(bytes)?;
         if let Some(found) = found {
-            take_after(new.as_file(), &found.metadata)?;
+            take_after(new.as_file(), found)?;
         }
         new.as_file().sync_all()?;
         let done = match found {
@@ -202,7 +203,8 @@ impl Target {
     /// Whether the file looks as it did when it was read. Quick, because what happens after it may go unnoticed for a
     /// moment; not the last word, because a file may look the same and not be.
     fn holds(&self, found: &Found) -> io::Result<bool> {
-        let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+        // The last two also change with the mode, the attributes and the number of names.
+        let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), (m.mtime(), m.mtime_nsec()), (m.ctime(), m.ctime_nsec()));
         match fs::symlink_metadata(&self.path) {
             Ok(now) => Ok(look(&now) == look(&found.metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -243,14 +245,17 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The same owner and mode, as far as we may.
-fn take_after(file: &File, metadata: &Metadata) -> io::Result<()> {
-    let ours = file.metadata()?;
-    if (ours.uid(), ours.gid()) != (metadata.uid(), metadata.gid()) {
+/// The same attributes and mode, and the same owner as far as we may.
+fn take_after(file: &File, found: &Found) -> io::Result<()> {
+    let (ours, theirs) = (file.metadata()?, &found.metadata);
+    if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
         // Only root may give files away; whoever may not, becomes the owner.
-        let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+        let _ = fchown(file, Some(theirs.uid()), Some(theirs.gid()));
     }
-    file.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777))
+    // With an access control list, the mode has its mask in the place of the group. Without the list it would let the group in,
+    // so the list comes first.
+    attributes::copy(&found.file, file)?;
+    file.set_permissions(fs::Permissions::from_mode(theirs.mode() & 0o7777))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

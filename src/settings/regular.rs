@@ -22,6 +22,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(1);
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
     pub(super) metadata: Metadata,
+    /// Still open, for what belongs to it besides its text.
+    pub(super) file: File,
 }
 
 /// Why a file is not read.
@@ -82,13 +84,12 @@ pub(super) fn is_unfit(error: &io::Error) -> bool {
     problem_of(error).is_some()
 }
 
-/// What to do about a file that could not be read or written.
-pub fn hint(error: &io::Error) -> &'static str {
-    match problem_of(error) {
-        Some(Problem::Kind(_)) => "remove it, or put a regular file in its place",
-        Some(Problem::TooLarge) => "find out what filled it, and make it smaller",
-        None => "look at the owner and the mode of it and of its directory",
-    }
+/// What to do, if the file itself is the problem.
+pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
+    problem_of(error).map(|problem| match problem {
+        Problem::Kind(_) => "remove it, or put a regular file in its place",
+        Problem::TooLarge => "find out what filled it, and make it smaller",
+    })
 }
 
 /// Reads a regular file. A link is not followed.
@@ -103,7 +104,7 @@ pub(super) fn read(path: &Path) -> io::Result<Found> {
     if metadata.len() > MAX_BYTES || bytes.len() as u64 > MAX_BYTES {
         return Err(too_large());
     }
-    Ok(Found { bytes, metadata })
+    Ok(Found { bytes, metadata, file })
 }
 
 /// Opens a regular file. A link is not followed, and nothing is waited for but the end of a lease.

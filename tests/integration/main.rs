@@ -18,6 +18,7 @@ mod http;
 mod idle;
 mod install;
 mod install_attacked;
+mod install_attributes;
 mod install_hostile;
 mod lan;
 mod life;
