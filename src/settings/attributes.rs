@@ -4,34 +4,29 @@
 use std::fs::File;
 use std::io;
 
-/// An attribute that the new file cannot have as the old one has it.
+/// Something that the new file cannot have as the old one has it.
 #[derive(Debug)]
 struct NotKept {
-    name: String,
+    what: String,
+    hint: &'static str,
     error: io::Error,
 }
 
 impl std::fmt::Display for NotKept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "its attribute {} cannot be kept: {}", self.name, self.error)
+        write!(f, "{} cannot be kept: {}", self.what, self.error)
     }
 }
 
 impl std::error::Error for NotKept {}
 
-fn not_kept(name: &str, error: impl Into<io::Error>) -> io::Error {
-    let error = error.into();
-    io::Error::new(error.kind(), NotKept { name: name.to_owned(), error })
+fn not_kept(what: String, hint: &'static str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), NotKept { what, hint, error })
 }
 
 /// What to do, if an attribute is what an edit failed for.
 pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
-    let NotKept { name, .. } = error.get_ref()?.downcast_ref()?;
-    Some(match name.as_str() {
-        "system.posix_acl_access" => "setfacl -b removes the list, if it is not needed; nothing was changed",
-        name if name.starts_with("security.") => "restorecon gives it the usual label; nothing was changed",
-        _ => "setfattr -x removes the attribute, if it is not needed; nothing was changed",
-    })
+    Some(error.get_ref()?.downcast_ref::<NotKept>()?.hint)
 }
 
 /// Gives the new file the attributes of the old one, and no others.
@@ -58,7 +53,7 @@ mod system {
         for name in names(new)? {
             // Its directory gave it an access control list, for example. A label is the kernel's to give.
             if !wanted.contains(&name) && !is_label(&name) {
-                fremovexattr(new, name.as_c_str()).map_err(|error| not_kept(&name.to_string_lossy(), error))?;
+                fremovexattr(new, name.as_c_str()).map_err(|error| lost(&name, error))?;
             }
         }
         for name in wanted.iter().filter(|name| !is_checksum(name)) {
@@ -69,9 +64,18 @@ mod system {
                 }
                 fsetxattr(new, name.as_c_str(), &value, XattrFlags::empty())
             };
-            kept().map_err(|error| not_kept(&name.to_string_lossy(), error))?;
+            kept().map_err(|error| lost(name, error))?;
         }
         Ok(())
+    }
+
+    fn lost(name: &CString, error: Errno) -> io::Error {
+        let hint = match name.as_bytes() {
+            b"system.posix_acl_access" => "setfacl -b removes the list, if it is not needed; nothing was changed",
+            _ if is_label(name) => "restorecon gives it the usual label; nothing was changed",
+            _ => "setfattr -x removes the attribute, if it is not needed; nothing was changed",
+        };
+        not_kept(format!("its attribute {}", name.to_string_lossy()), hint, error.into())
     }
 
     fn is_label(name: &CString) -> bool {
@@ -122,7 +126,11 @@ mod system {
         // SAFETY: both descriptors are open, and without a state there is nothing to point to.
         match unsafe { libc::fcopyfile(old.as_raw_fd(), new.as_raw_fd(), std::ptr::null_mut(), flags) } {
             0 => Ok(()),
-            _ => Err(not_kept("list or another one", io::Error::last_os_error())),
+            _ => {
+                let hint = "chmod -N and xattr -c remove them, if they are not needed; nothing was changed";
+                let what = "its access control list or its attributes".to_owned();
+                Err(not_kept(what, hint, io::Error::last_os_error()))
+            }
         }
     }
 }
