@@ -40,6 +40,43 @@ pub fn is_installed(text: &str) -> Result<bool, Refusal> {
     Ok(!is_blank(text) && !Document::parse(text)?.own().is_empty())
 }
 
+/// A handler of ours as it stands in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// On which event.
+    pub event: String,
+    /// In a group with this matcher.
+    pub matcher: Option<String>,
+    /// What it says.
+    pub handler: Value,
+}
+
+/// What there is of ours in a text, beside what [`install`] would make of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// For each entry, the handler that [`install`] would correct; none where it would add one.
+    pub handlers: Vec<Option<Placed>>,
+    /// The handlers that [`install`] would take out.
+    pub surplus: Vec<Placed>,
+}
+
+/// Compares what there is of ours with these entries.
+pub fn compare(text: &str, entries: &[Entry]) -> Result<Comparison, Refusal> {
+    if is_blank(text) {
+        return Ok(Comparison { handlers: vec![None; entries.len()], surplus: Vec::new() });
+    }
+    let document = Document::parse(text)?;
+    let own = document.own();
+    let pairs = pair(entries, &own);
+    let placed = |own: &Own<'_>| Placed {
+        event: own.name.to_owned(),
+        matcher: own.matcher.clone(),
+        handler: own.node.value(text),
+    };
+    let surplus = (0..own.len()).filter(|at| !pairs.contains(&Some(*at))).map(|at| placed(&own[at])).collect();
+    Ok(Comparison { handlers: pairs.iter().map(|at| at.map(|at| placed(&own[at]))).collect(), surplus })
+}
+
 /// Claude Code takes an empty file for an empty object.
 fn is_blank(text: &str) -> bool {
     text.trim_matches([' ', '\t', '\n', '\r']).is_empty()

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::world::{ANSWERBACK, HOOK, World, question};
 
 /// A world with a project that has the hook, and a Claude Code of some version.
-struct Project {
-    world: World,
-    dir: PathBuf,
-    bin: PathBuf,
+pub(crate) struct Project {
+    pub(crate) world: World,
+    pub(crate) dir: PathBuf,
+    pub(crate) bin: PathBuf,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = World::new();
         let (dir, bin) = (world.home().join("shop"), world.home().join("bin"));
         fs::create_dir_all(&dir).unwrap();
@@ -31,27 +31,27 @@ impl Project {
         project
     }
 
-    fn claude(&self, script: &str) {
+    pub(crate) fn claude(&self, script: &str) {
         let path = self.bin.join("claude");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.dir.join(".claude/settings.json")
     }
 
-    fn edit_settings(&self, edit: impl FnOnce(&mut Value)) {
+    pub(crate) fn edit_settings(&self, edit: impl FnOnce(&mut Value)) {
         let mut settings = serde_json::from_slice(&fs::read(self.settings()).unwrap()).unwrap();
         edit(&mut settings);
         fs::write(self.settings(), settings.to_string()).unwrap();
     }
 
-    fn doctor(&self) -> (i32, Vec<Value>) {
+    pub(crate) fn doctor(&self) -> (i32, Vec<Value>) {
         self.doctor_of(Path::new(ANSWERBACK))
     }
 
-    fn doctor_of(&self, program: &Path) -> (i32, Vec<Value>) {
+    pub(crate) fn doctor_of(&self, program: &Path) -> (i32, Vec<Value>) {
         let path = format!("{}:/usr/bin:/bin", self.bin.display());
         let mut command = self.world.command(program);
         let output = command.args(["doctor", "--json", "--project"]).arg(&self.dir).env("PATH", path).output().unwrap();

@@ -12,6 +12,7 @@ mod dependencies;
 mod devices;
 mod docs;
 mod doctor;
+mod doctor_hooks;
 mod events;
 mod fail_open;
 mod http;
