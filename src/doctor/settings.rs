@@ -88,13 +88,15 @@ fn check(files: &[SettingsFile], wanted: &Wanted<'_>, project: &Path) -> Vec<Fin
             )),
         }
     }
+    // It may be in a file that cannot be read. Then nobody knows, and that file is to be corrected first.
+    let are_all = findings.is_empty();
     for (file, look) in &readable {
         findings.extend(check_switches(file, look));
     }
     for (file, look) in &readable {
         findings.extend(check_others(file, look));
     }
-    findings.extend(check_own(&readable, wanted, project));
+    findings.extend(check_own(&readable, wanted, project, are_all));
     findings
 }
 
@@ -136,14 +138,20 @@ fn check_others(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     answering.map(finding).collect()
 }
 
-/// Our hook, wherever it is.
-fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Path) -> Vec<Finding> {
+/// Our hook, wherever it is, if these are all files.
+fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Path, are_all: bool) -> Vec<Finding> {
     let mut installed = Vec::new();
     let mut texts = Vec::new();
     for (file, _) in files {
         let Ok(content) = &file.content else { continue };
-        // What cannot be parsed is a finding already.
-        installed.extend(Installed::in_file(&file.path, file.scope.as_ref(), content, wanted.version).ok().flatten());
+        match Installed::in_file(&file.path, file.scope.as_ref(), content, wanted.version) {
+            Ok(found) => installed.extend(found),
+            // What is said about the other files does not help before this is corrected.
+            Err(refusal) => {
+                let message = format!("{} cannot be edited: {refusal}", file.path.display());
+                return vec![Finding::error(CHECK, message, format!("Correct it: {}.", refusal.problem.hint()))];
+            }
+        }
         texts.extend(std::str::from_utf8(content).ok());
     }
     match plugin::enabled(texts) {
@@ -151,6 +159,7 @@ fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Pat
             vec![Finding::ok(CHECK, format!("the plugin {plugin} brings the hook"))]
         }
         Some(plugin) => installed.iter().map(|installed| beside_plugin(&plugin, installed)).collect(),
+        None if installed.is_empty() && !are_all => Vec::new(),
         None if installed.is_empty() => {
             let here = Scope::Project(project.to_path_buf());
             let commands =
@@ -265,6 +274,17 @@ mod tests {
         let plugin = json!({"enabledPlugins": {"answerback@home": true}}).to_string();
         assert_eq!(worst(&[file("user", &plugin)], &hook).0, Level::Ok);
         assert_eq!(worst(&[file("user", &plugin), file("project", settings.to_string())], &hook).0, Level::Warning);
+    }
+
+    /// It may be in that file, and the advice to install it would fail.
+    #[test]
+    fn nobody_knows_whether_it_is_in_a_file_that_cannot_be_read() {
+        let (_dir, hook, settings) = installed();
+        let broken = file("project", format!("// mine\n{settings}"));
+        let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| None };
+        let findings = check(&[file("user", "{}"), broken], &wanted, Path::new("/shop"));
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        assert!(findings[0].message.starts_with("Claude Code ignores project"), "{findings:#?}");
     }
 
     #[test]

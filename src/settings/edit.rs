@@ -9,6 +9,9 @@ use super::entry::{Entry, is_own};
 use super::json::{self, Member, Node, Problem, Refusal};
 use super::layout::{Layout, Splice};
 
+/// Every handler is an edit of its own, so more of them than this would take too long. There is no reason for a tenth of it.
+const MAX_OWN: usize = 100;
+
 /// The text with exactly these entries of ours in it: missing ones are added, others corrected where they are or removed.
 pub fn install(text: &str, entries: &[Entry]) -> Result<String, Refusal> {
     let mut text = if is_blank(text) { "{}\n".to_owned() } else { text.to_owned() };
@@ -27,6 +30,7 @@ pub fn uninstall(text: &str) -> Result<String, Refusal> {
     let mut text = text.to_owned();
     while !is_blank(&text) {
         let document = Document::parse(&text)?;
+        document.check_count()?;
         match document.own().first() {
             Some(own) => text = document.remove(own).apply(&text),
             None => break,
@@ -66,6 +70,7 @@ pub fn compare(text: &str, entries: &[Entry]) -> Result<Comparison, Refusal> {
         return Ok(Comparison { handlers: vec![None; entries.len()], surplus: Vec::new() });
     }
     let document = Document::parse(text)?;
+    document.check_count()?;
     let own = document.own();
     let pairs = pair(entries, &own);
     let placed = |own: &Own<'_>| Placed {
@@ -136,7 +141,14 @@ impl<'a> Document<'a> {
                 }
             }
         }
-        Ok(())
+        self.check_count()
+    }
+
+    fn check_count(&self) -> Result<(), Refusal> {
+        match self.own().get(MAX_OWN) {
+            Some(own) => Err(json::refuse(self.text, own.node.span.start, Problem::TooMany(MAX_OWN))),
+            None => Ok(()),
+        }
     }
 
     /// All handlers of ours, whatever event they are on.

@@ -245,17 +245,22 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The same attributes and mode, and the same owner as far as we may.
+/// The same attributes and mode, and the same owner and group as far as we may.
 fn take_after(file: &File, found: &Found) -> io::Result<()> {
     let (ours, theirs) = (file.metadata()?, &found.metadata);
+    let mut mode = theirs.mode() & 0o7777;
     if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
         // Only root may give files away; whoever may not, becomes the owner.
-        let _ = fchown(file, Some(theirs.uid()), Some(theirs.gid()));
+        let is_given = fchown(file, Some(theirs.uid()), Some(theirs.gid())).is_ok();
+        if !is_given && fchown(file, None, Some(theirs.gid())).is_err() {
+            // It has another group now, which may do what everybody may and no more.
+            mode &= !0o070 | ((mode & 0o007) << 3);
+        }
     }
     // With an access control list, the mode has its mask in the place of the group. Without the list it would let the group in,
     // so the list comes first.
     attributes::copy(&found.file, file)?;
-    file.set_permissions(fs::Permissions::from_mode(theirs.mode() & 0o7777))
+    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

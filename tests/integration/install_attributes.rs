@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
 use rustix::fs::{XattrFlags, getxattr, listxattr, setxattr};
 use rustix::io::Errno;
 
-use crate::install::{ORIGINAL, Project, ours};
+use crate::install::{ORIGINAL, Project, moved, ours};
 use crate::world::HOOK;
 
 const ACCESS: &str = "system.posix_acl_access";
@@ -110,6 +110,33 @@ fn a_file_without_a_list_gets_none_from_its_directory() {
     for command in ["install", "uninstall"] {
         project.run(&[command]);
         assert_eq!((attributes(&project.settings()), mode(&project.settings())), (BTreeMap::new(), 0o640), "{command}");
+    }
+}
+
+/// Only root can give a file to another user, but whoever is in a group can give it to the group.
+#[test]
+fn no_other_group_gains_anything_if_somebody_else_than_the_owner_installs() {
+    let (owner, installer, group) = (5678, 1234, 4321);
+    for (groups, before, after) in
+        [("--groups=4321", 0o640, (group, 0o640)), ("--clear-groups", 0o664, (installer, 0o644))]
+    {
+        let project = Project::with(ORIGINAL);
+        let program = moved(&project.world.home().join("opt"));
+        let home = project.world.home();
+        let paths = ["", "opt", "shop", "shop/.claude", ".config", ".config/answerback"].map(|path| home.join(path));
+        if paths.iter().any(|path| chown(path, Some(installer), Some(installer)).is_err()) {
+            eprintln!("SKIPPED: only root can make files of several users");
+            return;
+        }
+        chown(project.settings(), Some(owner), Some(group)).unwrap();
+        fs::set_permissions(project.settings(), fs::Permissions::from_mode(before)).unwrap();
+        let mut command = project.world.command("setpriv");
+        let id = installer.to_string();
+        command.args(["--reuid", &id, "--regid", &id, groups]).arg(program).arg("install");
+        let output = command.current_dir(&project.dir).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let metadata = fs::metadata(project.settings()).unwrap();
+        assert_eq!((metadata.gid(), metadata.mode() & 0o777), after, "{groups}");
     }
 }
 

@@ -103,6 +103,20 @@ fn the_other_settings_of_the_project_are_looked_at_with_the_same_care() {
     assert!(doctor.stdout.contains("settings.local.json cannot be read: it leads to /dev/zero"), "{doctor:?}");
 }
 
+/// Each of them is an edit of its own, and so many would take hours.
+#[test]
+fn more_of_our_hooks_than_anybody_needs_are_refused_at_once() {
+    let hooks = vec![serde_json::json!({"command": "answerback-hook"}); 20_000];
+    let settings = serde_json::json!({"hooks": {"PreToolUse": [{"hooks": hooks}]}}).to_string();
+    let mut project = Project::with(&settings);
+    for command in ["install", "uninstall"] {
+        refused(&mut project, &[command], "/.claude/settings.json", "more than 100 hooks of Answerback");
+    }
+    assert_eq!(project.bytes(), settings.as_bytes());
+    let doctor = run(&mut project, &["doctor", "--json"]);
+    assert!(doctor.code == Some(1) && doctor.stdout.contains("more than 100 hooks"), "{doctor:?}");
+}
+
 /// What install adds must not make a file that uninstall refuses.
 #[test]
 fn a_file_does_not_grow_beyond_the_limit() {
