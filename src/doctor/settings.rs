@@ -287,6 +287,46 @@ mod tests {
         assert!(findings[0].message.starts_with("Claude Code ignores project"), "{findings:#?}");
     }
 
+    /// In every form that install writes, for every version that it writes it for.
+    #[test]
+    fn what_install_writes_is_well_and_an_older_claude_code_may_not_understand_it() {
+        let (_dir, hook, _) = installed();
+        let path = hook.to_str().unwrap();
+        let (new, old) = (Some(Version(2, 1, 186)), Some(Version(2, 1, 90)));
+        for mode in [Mode::Auto, Mode::Hold, Mode::Race, Mode::Defer] {
+            for (written_for, run_by, level) in [
+                (new, new, Level::Ok),
+                (new, None, Level::Ok),
+                (None, new, Level::Ok),
+                (old, old, Level::Ok),
+                (old, new, Level::Ok),
+                (new, old, if mode == Mode::Auto { Level::Ok } else { Level::Warning }),
+            ] {
+                let entries = entry::entries(&Invocation::of(path, mode, written_for), mode);
+                let files = [file("user", edit::install("", &entries).unwrap())];
+                let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| run_by };
+                let findings = check(&files, &wanted, Path::new("/shop"));
+                let worst = findings.iter().map(|finding| finding.level).max().unwrap();
+                assert_eq!(worst, level, "{mode:?}, for {written_for:?}, by {run_by:?}: {findings:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_beside_a_plugin_or_an_administrators_is_too_many() {
+        let (_dir, hook, settings) = installed();
+        let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| None };
+        let project = || file("project", settings.to_string());
+        let plugin = file("user", json!({"enabledPlugins": {"answerback@home": true}}).to_string());
+        let managed = file("managed", settings.to_string());
+        for files in [[plugin, project()], [managed, project()]] {
+            let findings = check(&files, &wanted, Path::new("/shop"));
+            let fixes: Vec<_> = findings.iter().filter_map(|finding| finding.fix.as_deref()).collect();
+            assert_eq!(fixes.len(), 1, "{findings:#?}");
+            assert!(fixes[0].contains("`answerback uninstall --project /shop`"), "{findings:#?}");
+        }
+    }
+
     #[test]
     fn each_fault_is_found() {
         let (_dir, hook, settings) = installed();
