@@ -157,7 +157,7 @@ impl Installed {
         }
     }
 
-    /// Which file to keep where there are several: the larger, the better.
+    /// Of several files, the one that is worth most is kept: an administrator's, a complete one, one that brings questions.
     pub(super) fn worth(&self) -> (bool, bool, bool) {
         (self.scope.is_none(), self.missing.is_empty(), !self.missing.iter().any(|event| event == EVENT))
     }

@@ -61,8 +61,8 @@ pub enum SettingsError {
     },
     /// Something has the name of a file that an interrupted run leaves, and is not one.
     #[error(
-        "cannot tidy up {}: {error}\nhint: this did not come from Answerback; look at it, remove it, and try again; \
-         nothing was changed",
+        "cannot tidy up {}: {error}\nhint: Answerback leaves only small regular files of this name; look at it, remove it, \
+         and try again; nothing was changed",
         .path.display()
     )]
     Leftover {
