@@ -36,7 +36,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let paths = paths()?;
     let hook = hook_path()?;
-    let project = std::path::absolute(&args.project)?;
+    // "/shop/." is "/shop".
+    let project: PathBuf = std::path::absolute(&args.project)?.components().collect();
     let mut findings = if args.round_trip { Vec::new() } else { doctor::examine(&paths, &hook, &project) };
     findings.push(doctor::round_trip(&Client::new(paths.clone()), &hook));
     if !args.round_trip {

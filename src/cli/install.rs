@@ -86,10 +86,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("What was there before is kept in {}.", shown(backup));
     }
     if change.is_change() && !dry_run {
-        eprintln!(
-            "Next: start Claude Code {}. Its questions come to Answerback from now on.",
-            whereabouts(&place.scope)
-        );
+        let questions = match args.mode {
+            Mode::Native => "stay in the terminal",
+            _ => "come to Answerback",
+        };
+        eprintln!("Next: start Claude Code {}. Its questions {questions} from now on.", whereabouts(&place.scope));
     }
     Ok(Exit::Success)
 }

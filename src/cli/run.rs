@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::doctor::{self, Level};
+use crate::doctor::{self, Finding, Level};
 
 use super::exit::{Exit, hinted};
 use super::programs::hook_path;
@@ -39,7 +39,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn check_hook() -> anyhow::Result<()> {
     let directory = std::env::current_dir()?;
     let findings = doctor::examine_settings(&hook_path()?, &directory);
-    match findings.into_iter().find(|finding| finding.level == Level::Error || finding.check == doctor::MODE) {
+    let loses_questions = |finding: &Finding| {
+        // A headless run has no terminal.
+        (finding.level == Level::Error && finding.check != doctor::TERMINAL) || finding.check == doctor::MODE
+    };
+    match findings.into_iter().find(loses_questions) {
         Some(finding) => Err(hinted(finding.message, finding.fix.unwrap_or_default())),
         None => Ok(()),
     }

@@ -28,7 +28,10 @@ pub(super) fn program(hook: &Path) -> Vec<Finding> {
         Err(error) => Finding::error(
             "program",
             format!("the hook is missing: {path}: {error}"),
-            "Install both programs into the same directory: install/install.sh does.",
+            format!(
+                "Put answerback-hook beside answerback, into {}, or run install/install.sh, which installs both.",
+                hook.parent().unwrap_or(hook).display()
+            ),
         ),
     };
     vec![finding]

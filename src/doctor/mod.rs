@@ -1,16 +1,18 @@
 //! Is everything in place for a question to come back answered? Looks, tells, and changes nothing; only the round trip asks a
 //! question of its own.
 //!
-//! - `settings`: what Claude Code's settings say about our hook. Pure.
+//! - `settings`: what Claude Code's settings say about our hook; `hook` is what one file says about it.
 //! - `claude`: which Claude Code there is, and what it can carry.
 //! - `instance`: files, modes, configuration, store, daemon, port.
 //! - `round_trip`: a question through the real hook and the real daemon.
 
 mod claude;
+mod hook;
 mod instance;
 mod round_trip;
 mod settings;
 
+use std::cell::LazyCell;
 use std::path::Path;
 
 use answerback_hook::paths::Paths;
@@ -18,6 +20,7 @@ use serde::Serialize;
 
 use crate::settings::claude_version;
 
+pub use hook::TERMINAL;
 pub use round_trip::{round_trip, until_arrived};
 pub use settings::MODE;
 
@@ -68,7 +71,9 @@ impl Finding {
 
 /// What Claude Code's settings say about our hook, for who starts it in this directory.
 pub fn examine_settings(hook: &Path, project: &Path) -> Vec<Finding> {
-    settings::examine(hook, project)
+    // To ask for it takes a moment, and it is seldom needed.
+    let version = LazyCell::new(claude_version::installed);
+    settings::examine(hook, project, &|| *version)
 }
 
 /// Where the daemon listens. For after the round trip, which starts it.
@@ -79,8 +84,9 @@ pub fn port(paths: &Paths) -> Finding {
 /// Everything that can be looked at without asking a question. `project` is where Claude Code is started.
 pub fn examine(paths: &Paths, hook: &Path, project: &Path) -> Vec<Finding> {
     let mut findings = instance::program(hook);
-    findings.extend(settings::examine(hook, project));
-    findings.extend(claude::examine(claude_version::installed()));
+    let version = claude_version::installed();
+    findings.extend(settings::examine(hook, project, &|| version));
+    findings.extend(claude::examine(version));
     findings.extend(instance::examine(paths));
     findings
 }

@@ -5,32 +5,42 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::claude_code::Mode;
-use crate::settings::entry;
-use crate::settings::look::{self, Handler, Look};
+use crate::claude_code::{Mode, Version};
+use crate::settings::io_hint;
+use crate::settings::look::{self, Look};
 use crate::settings::plugin;
 use crate::settings::scope::{Scope, claude_dir};
 
-use super::Finding;
+use super::hook::{Installed, Repair, uninstall};
+use super::{Finding, Level, instance};
 
-const CHECK: &str = "settings";
+pub(super) const CHECK: &str = "settings";
 /// That the hook is there and does nothing.
 pub const MODE: &str = "mode";
-const EVENT: &str = "PreToolUse";
-const TOOL: &str = "AskUserQuestion";
-/// Claude Code's own limit where none is written; a person may need longer.
-const SHORT_TIMEOUT: f64 = 600.0;
+/// What Claude Code runs before its tool.
+pub(super) const EVENT: &str = "PreToolUse";
+pub(super) const TOOL: &str = "AskUserQuestion";
 
 /// One file Claude Code reads.
 struct SettingsFile {
     path: PathBuf,
-    /// Its administrator's, whose word is the last.
-    managed: bool,
+    /// Whose it is; an administrator's, whose word is the last, if it is nobody's.
+    scope: Option<Scope>,
     content: io::Result<Vec<u8>>,
 }
 
-pub(super) fn examine(hook: &Path, project: &Path) -> Vec<Finding> {
-    check(&files(project), hook)
+/// What the settings are compared with.
+struct Wanted<'a> {
+    hook: &'a Path,
+    repair: Repair,
+    version: &'a dyn Fn() -> Option<Version>,
+}
+
+pub(super) fn examine(hook: &Path, project: &Path, version: &dyn Fn() -> Option<Version>) -> Vec<Finding> {
+    // What is wrong with the program has to be put right first: without it nothing can be installed.
+    let first = instance::program(hook).into_iter().find(|finding| finding.level == Level::Error);
+    let repair = Repair { first: first.and_then(|finding| finding.fix) };
+    check(&files(project), &Wanted { hook, repair, version }, project)
 }
 
 fn files(project: &Path) -> Vec<SettingsFile> {
@@ -39,14 +49,24 @@ fn files(project: &Path) -> Vec<SettingsFile> {
     } else {
         "/etc/claude-code/managed-settings.json"
     };
-    let own = claude_dir().map(|dir| Scope::Local(project.to_path_buf()).session_files(&dir)).unwrap_or_default();
-    let read = |path: PathBuf, managed| SettingsFile { content: look::read(&path), path, managed };
-    let mut files = vec![read(managed.into(), true)];
-    files.extend(own.into_iter().map(|path| read(path, false)));
+    let mut files = vec![SettingsFile { path: managed.into(), scope: None, content: look::read(Path::new(managed)) }];
+    let Some(claude_dir) = claude_dir() else { return files };
+    let project = project.to_path_buf();
+    for scope in [Scope::User, Scope::Project(project.clone()), Scope::Local(project)] {
+        let path = scope.file(&claude_dir);
+        // In the home directory, the project's settings are the user's. A link can lead to the same file, too.
+        let is_same = |file: &SettingsFile| match (file.path.canonicalize(), path.canonicalize()) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => false,
+        };
+        if !files.iter().any(is_same) {
+            files.push(SettingsFile { content: look::read(&path), path, scope: Some(scope) });
+        }
+    }
     files
 }
 
-fn check(files: &[SettingsFile], hook: &Path) -> Vec<Finding> {
+fn check(files: &[SettingsFile], wanted: &Wanted<'_>, project: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut readable = Vec::new();
     for file in files {
@@ -64,14 +84,19 @@ fn check(files: &[SettingsFile], hook: &Path) -> Vec<Finding> {
             Err(error) => findings.push(Finding::error(
                 CHECK,
                 format!("{name} cannot be read: {error}"),
-                "Look at the owner and the mode of it and of its directory.",
+                format!("Do this: {}.", io_hint(error)),
             )),
         }
     }
+    // It may be in a file that cannot be read. Then nobody knows, and that file is to be corrected first.
+    let are_all = findings.is_empty();
     for (file, look) in &readable {
         findings.extend(check_switches(file, look));
     }
-    findings.extend(check_hooks(&readable, hook));
+    for (file, look) in &readable {
+        findings.extend(check_others(file, look));
+    }
+    findings.extend(check_own(&readable, wanted, project, are_all));
     findings
 }
 
@@ -84,7 +109,7 @@ fn check_switches(file: &SettingsFile, look: &Look) -> Vec<Finding> {
         let fix = format!("Remove `disableAllHooks` from {name}.");
         findings.push(Finding::error(CHECK, format!("{name} turns all hooks off"), fix));
     }
-    if file.managed && is_on("/allowManagedHooksOnly") {
+    if file.scope.is_none() && is_on("/allowManagedHooksOnly") {
         findings.push(Finding::error(
             CHECK,
             format!("{name} allows only the hooks of this machine's administrator"),
@@ -99,97 +124,126 @@ fn check_switches(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     findings
 }
 
-fn check_hooks(files: &[(&SettingsFile, Look)], hook: &Path) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut installed = 0;
-    for (file, look) in files {
-        let name = file.path.display();
-        for handler in look.handlers().iter().filter(|handler| handler.event == EVENT && handler.is_for(TOOL)) {
-            if !handler.is_own {
-                findings.push(Finding::warning(
-                    CHECK,
-                    format!("another hook answers for the same tool in {name}: {}", handler.command),
-                    "If both answer, the one that ends last wins: remove it if it gives answers.",
-                ));
-                continue;
+/// Hooks of others that may answer, too.
+fn check_others(file: &SettingsFile, look: &Look) -> Vec<Finding> {
+    let handlers = look.handlers().into_iter().filter(|handler| !handler.is_own && handler.event == EVENT);
+    let answering = handlers.filter(|handler| look::is_for(handler.matcher.as_deref(), TOOL));
+    let finding = |handler: look::Handler| {
+        Finding::warning(
+            CHECK,
+            format!("another hook answers for the same tool in {}: {}", file.path.display(), handler.command),
+            "If both answer, the one that ends last wins: remove it if it gives answers.",
+        )
+    };
+    answering.map(finding).collect()
+}
+
+/// Our hook, wherever it is, if these are all files.
+fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Path, are_all: bool) -> Vec<Finding> {
+    let mut installed = Vec::new();
+    let mut texts = Vec::new();
+    for (file, _) in files {
+        let Ok(content) = &file.content else { continue };
+        match Installed::in_file(&file.path, file.scope.as_ref(), content, wanted.version) {
+            Ok(found) => installed.extend(found),
+            // What is said about the other files does not help before this is corrected.
+            Err(refusal) => {
+                let message = format!("{} cannot be edited: {refusal}", file.path.display());
+                return vec![Finding::error(CHECK, message, format!("Correct it: {}.", refusal.problem.hint()))];
             }
-            installed += 1;
-            findings.extend(check_own(file, handler, hook));
         }
+        texts.extend(std::str::from_utf8(content).ok());
     }
-    let texts: Vec<&str> =
-        files.iter().filter_map(|(file, _)| std::str::from_utf8(file.content.as_ref().ok()?).ok()).collect();
-    match (plugin::enabled(texts), installed) {
-        (Some(plugin), 0) => findings.push(Finding::ok(CHECK, format!("the plugin {plugin} brings the hook"))),
-        (Some(plugin), _) => findings.push(Finding::warning(
-            CHECK,
-            format!("the plugin {plugin} brings the hook, and settings have it too"),
-            "Run `answerback uninstall` where it was installed, or disable the plugin.",
-        )),
-        (None, 0) => findings.push(Finding::error(
-            CHECK,
-            "the hook is not installed for this directory",
-            "Run `answerback install` here, or `answerback install --user` for all projects.",
-        )),
-        (None, _) => {}
+    match plugin::enabled(texts) {
+        Some(plugin) if installed.is_empty() => {
+            vec![Finding::ok(CHECK, format!("the plugin {plugin} brings the hook"))]
+        }
+        Some(plugin) => installed.iter().map(|installed| beside_plugin(&plugin, installed)).collect(),
+        None if installed.is_empty() && !are_all => Vec::new(),
+        None if installed.is_empty() => {
+            let here = Scope::Project(project.to_path_buf());
+            let commands =
+                format!("`answerback install {}`, or `answerback install --user` for all projects", here.options());
+            let fix = wanted.repair.then(&commands);
+            vec![Finding::error(CHECK, "the hook is not installed for this directory", fix)]
+        }
+        None => check_installed(&installed, wanted),
     }
+}
+
+fn beside_plugin(plugin: &str, installed: &Installed) -> Finding {
+    let message = format!("the plugin {plugin} brings the hook, and {} has it too", installed.path.display());
+    let fix = match &installed.scope {
+        Some(scope) => format!("Run {}, or disable the plugin.", uninstall(scope)),
+        None => "Disable the plugin.".to_owned(),
+    };
+    Finding::warning(CHECK, message, fix)
+}
+
+/// One file is enough. Which one is looked at closely, and the others are told to be too many.
+fn check_installed(installed: &[Installed], wanted: &Wanted<'_>) -> Vec<Finding> {
+    // The first of the best, and that is the one that holds in most places.
+    let Some(kept) = installed.iter().rev().max_by_key(|installed| installed.worth()) else { return Vec::new() };
+    let mut findings = kept.findings(wanted.hook, &wanted.repair);
+    if findings.iter().all(|finding| finding.level < Level::Warning) {
+        findings.insert(0, Finding::ok(CHECK, format!("the hook is installed in {}", kept.path.display())));
+    }
+    if installed.iter().all(|installed| installed.mode == Mode::Native) {
+        let fix = wanted.repair.install(kept.scope.as_ref(), Mode::Auto);
+        findings.push(Finding::note(
+            MODE,
+            format!("the hook in {} stands aside: its mode is native", kept.path.display()),
+            format!("Nothing needs to be done if that is on purpose. Otherwise: {fix}"),
+        ));
+    }
+    findings.extend(installed.iter().filter(|other| !std::ptr::eq(*other, kept)).map(|other| too_many(kept, other)));
     findings
 }
 
-fn check_own(file: &SettingsFile, handler: &Handler, hook: &Path) -> Vec<Finding> {
-    let name = file.path.display();
-    let mut findings = Vec::new();
-    let program = entry::program_of(&handler.command).unwrap_or_else(|| handler.command.clone());
-    let path = Path::new(&program);
-    if !path.is_absolute() || !path.exists() {
-        findings.push(Finding::error(
-            CHECK,
-            format!("the hook in {name} is {program}, and that is not there"),
-            "Run `answerback install` again: it corrects the path.",
-        ));
-    } else if path.canonicalize().ok() != hook.canonicalize().ok() {
-        findings.push(Finding::warning(
-            CHECK,
-            format!("the hook in {name} is {program}, and not the one of this program"),
-            "Run `answerback install` again, unless you have two on purpose.",
-        ));
-    } else {
-        findings.push(Finding::ok(CHECK, format!("the hook is installed in {name}")));
+fn too_many(kept: &Installed, other: &Installed) -> Finding {
+    let (name, other_name) = (kept.path.display(), other.path.display());
+    let remove = |installed: &Installed| match &installed.scope {
+        Some(scope) => format!("run {}", uninstall(scope)),
+        None => "ask the administrator of this machine to remove it".to_owned(),
+    };
+    if kept.mode == other.mode {
+        let fix = format!("One is enough: {}.", remove(other));
+        let message = format!("the hook is in {name} and in {other_name}, so Claude Code may run it twice");
+        return Finding::warning(CHECK, message, fix);
     }
-    let native = Mode::Native.name();
-    if handler.args.iter().any(|arg| arg == native) || handler.command.ends_with(&format!(" {native}")) {
-        findings.push(Finding::note(
-            MODE,
-            format!("the hook in {name} stands aside: its mode is native"),
-            "Run `answerback install` again, unless that is on purpose.",
-        ));
-    }
-    if handler.timeout.unwrap_or(SHORT_TIMEOUT) <= SHORT_TIMEOUT {
-        findings.push(Finding::warning(
-            CHECK,
-            format!("Claude Code ends the hook in {name} after {} s", handler.timeout.unwrap_or(SHORT_TIMEOUT)),
-            "Run `answerback install` again: it gives you a week to answer.",
-        ));
-    }
-    findings
+    let (mode, other_mode) = (kept.mode.name(), other.mode.name());
+    Finding::warning(
+        CHECK,
+        format!(
+            "{name} and {other_name} contradict each other: the hook's mode is {mode} in one and {other_mode} in the other"
+        ),
+        format!("To keep {mode}, {}. To keep {other_mode}, {}.", remove(other), remove(kept)),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::Level;
     use super::*;
+    use crate::settings::edit;
+    use crate::settings::entry::{self, Invocation};
 
     const HOOK: &str = "/bin/sh";
 
     fn file(name: &str, content: impl AsRef<[u8]>) -> SettingsFile {
-        SettingsFile { path: name.into(), managed: name == "managed", content: Ok(content.as_ref().to_vec()) }
+        let scope = match name {
+            "managed" => None,
+            "user" => Some(Scope::User),
+            _ => Some(Scope::Project("/shop".into())),
+        };
+        SettingsFile { path: name.into(), scope, content: Ok(content.as_ref().to_vec()) }
     }
 
+    /// Everything that install writes.
     fn own(command: &str) -> Value {
-        json!({"hooks": {"PreToolUse": [{"matcher": "AskUserQuestion|AskFollowupQuestion", "hooks": [
-            {"type": "command", "command": command, "args": [], "timeout": 604800}]}]}})
+        let entries = entry::entries(&Invocation::Exec(command.to_owned()), Mode::Auto);
+        serde_json::from_str(&edit::install("{}", &entries).unwrap()).unwrap()
     }
 
     /// A hook that is there, under its right name.
@@ -204,7 +258,8 @@ mod tests {
     /// The worst level, and what is said of it.
     #[track_caller]
     fn worst(files: &[SettingsFile], hook: &Path) -> (Level, String) {
-        let findings = check(files, hook);
+        let wanted = Wanted { hook, repair: Repair { first: None }, version: &|| None };
+        let findings = check(files, &wanted, Path::new("/shop"));
         assert!(findings.iter().all(|finding| finding.level < Level::Warning || finding.fix.is_some()), "{findings:?}");
         let level = findings.iter().map(|finding| finding.level).max().unwrap();
         let messages = findings.into_iter().filter(|finding| finding.level == level).map(|finding| finding.message);
@@ -219,6 +274,57 @@ mod tests {
         let plugin = json!({"enabledPlugins": {"answerback@home": true}}).to_string();
         assert_eq!(worst(&[file("user", &plugin)], &hook).0, Level::Ok);
         assert_eq!(worst(&[file("user", &plugin), file("project", settings.to_string())], &hook).0, Level::Warning);
+    }
+
+    /// It may be in that file, and the advice to install it would fail.
+    #[test]
+    fn nobody_knows_whether_it_is_in_a_file_that_cannot_be_read() {
+        let (_dir, hook, settings) = installed();
+        let broken = file("project", format!("// mine\n{settings}"));
+        let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| None };
+        let findings = check(&[file("user", "{}"), broken], &wanted, Path::new("/shop"));
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        assert!(findings[0].message.starts_with("Claude Code ignores project"), "{findings:#?}");
+    }
+
+    /// In every form that install writes, for every version that it writes it for.
+    #[test]
+    fn what_install_writes_is_well_and_an_older_claude_code_may_not_understand_it() {
+        let (_dir, hook, _) = installed();
+        let path = hook.to_str().unwrap();
+        let (new, old) = (Some(Version(2, 1, 186)), Some(Version(2, 1, 90)));
+        for mode in [Mode::Auto, Mode::Hold, Mode::Race, Mode::Defer] {
+            for (written_for, run_by, level) in [
+                (new, new, Level::Ok),
+                (new, None, Level::Ok),
+                (None, new, Level::Ok),
+                (old, old, Level::Ok),
+                (old, new, Level::Ok),
+                (new, old, if mode == Mode::Auto { Level::Ok } else { Level::Warning }),
+            ] {
+                let entries = entry::entries(&Invocation::of(path, mode, written_for), mode);
+                let files = [file("user", edit::install("", &entries).unwrap())];
+                let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| run_by };
+                let findings = check(&files, &wanted, Path::new("/shop"));
+                let worst = findings.iter().map(|finding| finding.level).max().unwrap();
+                assert_eq!(worst, level, "{mode:?}, for {written_for:?}, by {run_by:?}: {findings:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_beside_a_plugin_or_an_administrators_is_too_many() {
+        let (_dir, hook, settings) = installed();
+        let wanted = Wanted { hook: &hook, repair: Repair { first: None }, version: &|| None };
+        let project = || file("project", settings.to_string());
+        let plugin = file("user", json!({"enabledPlugins": {"answerback@home": true}}).to_string());
+        let managed = file("managed", settings.to_string());
+        for files in [[plugin, project()], [managed, project()]] {
+            let findings = check(&files, &wanted, Path::new("/shop"));
+            let fixes: Vec<_> = findings.iter().filter_map(|finding| finding.fix.as_deref()).collect();
+            assert_eq!(fixes.len(), 1, "{findings:#?}");
+            assert!(fixes[0].contains("`answerback uninstall --project /shop`"), "{findings:#?}");
+        }
     }
 
     #[test]
@@ -249,7 +355,11 @@ mod tests {
             (vec![file("user", own("answerback-hook").to_string())], Level::Error, "not there"),
             (vec![file("user", with("/hooks/PreToolUse/0/hooks/0/timeout", json!(60)))], Level::Warning, "after 60 s"),
             (vec![file("user", with("/hooks/PreToolUse", other))], Level::Warning, "another hook"),
-            (vec![file("user", with("/hooks/PreToolUse/0/matcher", json!("Bash")))], Level::Error, "not installed"),
+            (
+                vec![file("user", with("/hooks/PreToolUse/0/matcher", json!("Bash")))],
+                Level::Error,
+                "PreToolUse is missing",
+            ),
         ] {
             let (found, text) = worst(&files, &hook);
             assert_eq!(found, level, "{message}: {text}");

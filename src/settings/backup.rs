@@ -14,6 +14,8 @@ use answerback_hook::start::create_state_dir;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::regular;
+
 /// Remembered states of a file; older ones are forgotten.
 const MAX_WRITTEN: usize = 16;
 
@@ -79,9 +81,13 @@ impl Backup {
         &self.dir
     }
 
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
     /// The record, if there is one that can be read.
     pub(super) fn record(&self) -> Option<Record> {
-        serde_json::from_slice(&fs::read(self.dir.join("record.json")).ok()?).ok()
+        serde_json::from_slice(&regular::read(&self.dir.join("record.json")).ok()?.bytes).ok()
     }
 
     /// What was there before us, if this is made of it by us alone: the bytes, or that there was no file.
@@ -90,7 +96,13 @@ impl Backup {
         let original = match record.original {
             None => None,
             // A copy that is not what it was is no way back.
-            Some(name) => Some(fs::read(self.dir.join(&name)).ok().filter(|copy| copy_name(copy) == name)?),
+            Some(name) => {
+                let copy = regular::read(&self.dir.join(&name)).ok()?.bytes;
+                if copy_name(&copy) != name {
+                    return None;
+                }
+                Some(copy)
+            }
         };
         Some((original, record.created_dirs))
     }
@@ -100,8 +112,8 @@ impl Backup {
         create_state_dir(paths.state_dir())?;
         create_state_dir(&paths.state_dir().join("backups"))?;
         create_state_dir(&self.dir)?;
-        let lock = self.dir.join("lock");
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock)?;
+        let mut options = OpenOptions::new();
+        let lock = regular::open(&self.lock_file(), options.write(true).create(true).truncate(false).mode(0o600))?;
         lock.lock()?;
         Ok(Locked { backup: self, _lock: lock })
     }

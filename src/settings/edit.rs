@@ -9,6 +9,9 @@ use super::entry::{Entry, is_own};
 use super::json::{self, Member, Node, Problem, Refusal};
 use super::layout::{Layout, Splice};
 
+/// Every handler is an edit of its own, so more of them than this would take too long. There is no reason for a tenth of it.
+const MAX_OWN: usize = 100;
+
 /// The text with exactly these entries of ours in it: missing ones are added, others corrected where they are or removed.
 pub fn install(text: &str, entries: &[Entry]) -> Result<String, Refusal> {
     let mut text = if is_blank(text) { "{}\n".to_owned() } else { text.to_owned() };
@@ -27,6 +30,7 @@ pub fn uninstall(text: &str) -> Result<String, Refusal> {
     let mut text = text.to_owned();
     while !is_blank(&text) {
         let document = Document::parse(&text)?;
+        document.check_count()?;
         match document.own().first() {
             Some(own) => text = document.remove(own).apply(&text),
             None => break,
@@ -38,6 +42,44 @@ pub fn uninstall(text: &str) -> Result<String, Refusal> {
 /// Whether there is an entry of ours in the text.
 pub fn is_installed(text: &str) -> Result<bool, Refusal> {
     Ok(!is_blank(text) && !Document::parse(text)?.own().is_empty())
+}
+
+/// A handler of ours as it stands in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// On which event.
+    pub event: String,
+    /// In a group with this matcher.
+    pub matcher: Option<String>,
+    /// What it says.
+    pub handler: Value,
+}
+
+/// What there is of ours in a text, beside what [`install`] would make of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// For each entry, the handler that [`install`] would correct; none where it would add one.
+    pub handlers: Vec<Option<Placed>>,
+    /// The handlers that [`install`] would take out.
+    pub surplus: Vec<Placed>,
+}
+
+/// Compares what there is of ours with these entries.
+pub fn compare(text: &str, entries: &[Entry]) -> Result<Comparison, Refusal> {
+    if is_blank(text) {
+        return Ok(Comparison { handlers: vec![None; entries.len()], surplus: Vec::new() });
+    }
+    let document = Document::parse(text)?;
+    document.check_count()?;
+    let own = document.own();
+    let pairs = pair(entries, &own);
+    let placed = |own: &Own<'_>| Placed {
+        event: own.name.to_owned(),
+        matcher: own.matcher.clone(),
+        handler: own.node.value(text),
+    };
+    let surplus = (0..own.len()).filter(|at| !pairs.contains(&Some(*at))).map(|at| placed(&own[at])).collect();
+    Ok(Comparison { handlers: pairs.iter().map(|at| at.map(|at| placed(&own[at]))).collect(), surplus })
 }
 
 /// Claude Code takes an empty file for an empty object.
@@ -99,7 +141,14 @@ impl<'a> Document<'a> {
                 }
             }
         }
-        Ok(())
+        self.check_count()
+    }
+
+    fn check_count(&self) -> Result<(), Refusal> {
+        match self.own().get(MAX_OWN) {
+            Some(own) => Err(json::refuse(self.text, own.node.span.start, Problem::TooMany(MAX_OWN))),
+            None => Ok(()),
+        }
     }
 
     /// All handlers of ours, whatever event they are on.

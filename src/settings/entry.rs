@@ -21,6 +21,15 @@ pub fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte))
 }
 
+fn quoted(path: &str) -> String {
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+/// The path as a person types it on a command line.
+pub fn shell_word(path: &str) -> String {
+    if is_plain(path) { path.to_owned() } else { quoted(path) }
+}
+
 /// How the program is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
@@ -33,12 +42,12 @@ pub enum Invocation {
 impl Invocation {
     /// The way that works in this version; where it is not known, one that works in all.
     pub fn of(path: &str, mode: Mode, version: Option<Version>) -> Self {
-        let needs_no_shell = version.is_some_and(|version| version >= EXEC_FORM);
+        let needs_no_shell = version.is_some_and(has_exec_form);
         // Versions without the exec form ignore arguments, and with them the mode.
         if needs_no_shell || (is_plain(path) && mode == Mode::Auto) {
             Self::Exec(path.to_owned())
         } else {
-            Self::Shell(format!("'{}'", path.replace('\'', r"'\''")))
+            Self::Shell(quoted(path))
         }
     }
 
@@ -54,11 +63,11 @@ impl Invocation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Of which event.
-    pub(super) event: String,
+    pub(crate) event: String,
     /// In a group with this matcher.
-    pub(super) matcher: Option<String>,
+    pub(crate) matcher: Option<String>,
     /// The handler's fields.
-    pub(super) handler: Map<String, Value>,
+    pub(crate) handler: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -122,27 +131,59 @@ impl Entry {
 
 /// Whether this handler runs our program, wherever that is and however it is written.
 pub fn is_own(handler: &Value) -> bool {
-    let Some(command) = handler.get("command").and_then(Value::as_str) else { return false };
-    let is_program = |path: &str| Path::new(path).file_name().is_some_and(|name| name == PROGRAM);
-    // With arguments of its own, the command is a path as it stands.
-    if handler.get("args").is_some_and(Value::is_array) && is_program(command) {
-        return true;
-    }
-    shell_program(command).is_some_and(|word| is_program(&word))
+    let is_program = |path: String| Path::new(&path).file_name().is_some_and(|name| name == PROGRAM);
+    program_of(handler).is_some_and(is_program)
 }
 
-/// The program a handler's command runs: a path as it stands, or the word a shell would make of it.
-pub fn program_of(command: &str) -> Option<String> {
-    if Path::new(command).is_file() { Some(command.to_owned()) } else { shell_program(command) }
+/// The program that a handler runs, as it is written there.
+pub fn program_of(handler: &Value) -> Option<String> {
+    let command = handler.get("command")?.as_str()?;
+    // With arguments of its own, the command is a path as it stands.
+    let has_args = handler.get("args").is_some_and(Value::is_array);
+    if has_args && Path::new(command).file_name().is_some_and(|name| name == PROGRAM) {
+        return Some(command.to_owned());
+    }
+    shell_program(command)
+}
+
+/// The mode that a handler of ours runs in. A name that is not known is taken for none, as the daemon does.
+pub fn mode_of(handler: &Value) -> Mode {
+    let args = handler.get("args").and_then(Value::as_array);
+    let name = match args.and_then(|args| args.first()) {
+        Some(argument) => argument.as_str().map(ToOwned::to_owned),
+        None => handler
+            .get("command")
+            .and_then(Value::as_str)
+            .and_then(|command| shell_command(command)?.into_iter().nth(1)),
+    };
+    name.and_then(|name| Mode::from_name(&name)).unwrap_or_default()
+}
+
+/// Whether only a version with the exec form runs this handler as it is meant: others ignore the arguments, and give the path to
+/// a shell.
+pub fn needs_exec_form(handler: &Value) -> bool {
+    let has_args = handler.get("args").is_some_and(Value::is_array);
+    let is_simple = || mode_of(handler) == Mode::Auto && handler["command"].as_str().is_some_and(is_plain);
+    has_args && !is_simple()
+}
+
+/// Whether this version has it.
+pub fn has_exec_form(version: Version) -> bool {
+    version >= EXEC_FORM
 }
 
 /// The program a shell would run, if the command runs just one: a script that also calls ours is its author's.
 fn shell_program(command: &str) -> Option<String> {
-    let is_assignment = |word: &str| {
+    shell_command(command)?.into_iter().next()
+}
+
+/// The program and its arguments, without what a shell does before.
+fn shell_command(command: &str) -> Option<Vec<String>> {
+    let is_assignment = |word: &String| {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
     };
-    shell_words(command)?.into_iter().find(|word| word != "exec" && !is_assignment(word))
+    Some(shell_words(command)?.into_iter().skip_while(|word| word == "exec" || is_assignment(word)).collect())
 }
 
 /// The words of a simple command, without their quotes; `None` for more than a simple command.
@@ -289,9 +330,28 @@ mod tests {
             for entry in entries(&invocation, Mode::Native) {
                 assert_eq!(entry.handler["command"], command);
                 assert_eq!(entry.handler.get("args"), args.as_ref());
-                assert!(is_own(&entry.handler.into()));
+                let handler = entry.handler.into();
+                assert!(is_own(&handler));
+                assert_eq!((mode_of(&handler), program_of(&handler).as_deref()), (Mode::Native, Some(path)));
+                assert_eq!(needs_exec_form(&handler), args.is_some());
             }
         }
+    }
+
+    #[test]
+    fn a_mode_is_read_as_the_daemon_reads_it() {
+        for (handler, mode) in [
+            (json!({"command": "/opt/answerback-hook", "args": []}), Mode::Auto),
+            (json!({"command": "/opt/a b/answerback-hook", "args": ["hold"]}), Mode::Hold),
+            (json!({"command": "A=1 exec '/opt/a b/answerback-hook' race"}), Mode::Race),
+            (json!({"command": "/opt/answerback-hook"}), Mode::Auto),
+            (json!({"command": "/opt/answerback-hook sideways"}), Mode::Auto),
+            (json!({"command": "/opt/answerback-hook", "args": [1]}), Mode::Auto),
+        ] {
+            assert_eq!(mode_of(&handler), mode, "{handler}");
+        }
+        assert!(!needs_exec_form(&json!({"command": "/opt/answerback-hook", "args": []})));
+        assert!(needs_exec_form(&json!({"command": "/opt/a b/answerback-hook", "args": []})));
     }
 
     #[test]

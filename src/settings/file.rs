@@ -4,15 +4,18 @@
 //! file with what is there and then looks at what it got: if that is not what the edit was made from, both go back to
 //! where they were and the edit is made again.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+use super::SettingsError;
+use super::attributes;
 use super::lease::Lease;
+use super::regular::{self, Found};
 
 /// As many as the operating system follows.
 const MAX_LINKS: usize = 40;
@@ -20,25 +23,21 @@ const MAX_LINKS: usize = 40;
 /// A settings file, whether it is there yet or not.
 #[derive(Debug)]
 pub(super) struct Target {
+    /// The name it was asked for by.
+    name: PathBuf,
     path: PathBuf,
-}
-
-/// What is in the file.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) bytes: Vec<u8>,
-    metadata: Metadata,
 }
 
 impl Target {
     /// The file a path leads to through however many links. The links stay what they are.
     pub(super) fn find(path: &Path) -> io::Result<Self> {
-        let mut path = std::path::absolute(path)?;
+        let name = std::path::absolute(path)?;
+        let mut path = name.clone();
         for _ in 0..MAX_LINKS {
             match fs::read_link(&path) {
                 Ok(link) => path = path.parent().unwrap_or(&path).join(link),
                 Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => {
-                    return Ok(Self { path: real_path(&path)? });
+                    return Ok(Self { path: real_path(&path)?, name });
                 }
                 Err(error) => return Err(error),
             }
@@ -50,27 +49,22 @@ impl Target {
         &self.path
     }
 
+    /// The name it was asked for by, which may be a link.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
     fn dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 
     pub(super) fn read(&self) -> io::Result<Option<Found>> {
-        // Opening anything but a file might never end.
-        match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Err(io::Error::other("this is not a file")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        match regular::read(&self.path) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if self.name == self.path => Err(error),
+            Err(error) => Err(regular::found_at(&self.path, error)),
         }
-        let mut file = match File::open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
-        // Of what is read, which need not be what was there a moment ago.
-        let metadata = file.metadata()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(Some(Found { bytes, metadata }))
     }
 
     /// How many of the directories above the file are not there.
@@ -93,18 +87,28 @@ impl Target {
 
     /// Removes what a killed replacement left behind. Only with the lock. It may be a stranger's edit that was to be put back, so
     /// `keep` gets to see it first.
-    pub(super) fn tidy(&self, keep: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    ///
+    /// Our temporary files are small regular files. Anything else of that name is neither read nor removed: it may have come
+    /// with a repository and lead anywhere, or it may be what a stranger put in the place of the settings just before we were
+    /// killed, and then it is nowhere else. Only a person can tell, so a person is told.
+    pub(super) fn tidy(&self, keep: impl Fn(&[u8]) -> io::Result<()>) -> Result<(), SettingsError> {
+        let failed = |path: &Path, error| SettingsError::Io { doing: "tidy up", path: path.to_path_buf(), error };
         let prefix = self.temporary_prefix();
         let entries = match fs::read_dir(self.dir()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            entries => entries?,
+            entries => entries.map_err(|error| failed(self.dir(), error))?,
         };
         for entry in entries {
-            let entry = entry?;
-            if entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
-                keep(&fs::read(entry.path())?)?;
-                fs::remove_file(entry.path())?;
+            let entry = entry.map_err(|error| failed(self.dir(), error))?;
+            if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
+                continue;
             }
+            let path = entry.path();
+            match regular::read(&path) {
+                Err(error) if regular::is_unfit(&error) => return Err(SettingsError::Leftover { path, error }),
+                found => found.and_then(|found| keep(&found.bytes)).map_err(|error| failed(&path, error))?,
+            }
+            fs::remove_file(&path).map_err(|error| failed(&path, error))?;
         }
         Ok(())
     }
@@ -128,7 +132,7 @@ impl Target {
         let mut new = builder.tempfile_in(self.dir())?;
         new.write_all(bytes)?;
         if let Some(found) = found {
-            take_after(new.as_file(), &found.metadata)?;
+            take_after(new.as_file(), found)?;
         }
         new.as_file().sync_all()?;
         let done = match found {
@@ -153,7 +157,7 @@ impl Target {
             Err(error) => return done(Err(error.into())),
         }
         let mut got = inode_at(new.path())?;
-        if got == found.metadata.ino() && fs::read(new.path())? == found.bytes {
+        if got == found.metadata.ino() && is_at(new.path(), found) {
             return Ok(true);
         }
         // Somebody wrote in between. Theirs goes back; and should somebody have put another file over ours meanwhile, that
@@ -187,7 +191,7 @@ impl Target {
         if !done(fs::rename(&self.path, &aside))? {
             return Ok(false);
         }
-        let removed = fs::read(&aside)? == found.bytes;
+        let removed = is_at(&aside, found);
         if !removed {
             // Somebody wrote in between: back with it, unless there is something newer already.
             done(aside.persist_noclobber(&self.path).map_err(|error| error.error))?;
@@ -199,7 +203,8 @@ impl Target {
     /// Whether the file looks as it did when it was read. Quick, because what happens after it may go unnoticed for a
     /// moment; not the last word, because a file may look the same and not be.
     fn holds(&self, found: &Found) -> io::Result<bool> {
-        let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+        // The last two also change with the mode, the attributes and the number of names.
+        let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), (m.mtime(), m.mtime_nsec()), (m.ctime(), m.ctime_nsec()));
         match fs::symlink_metadata(&self.path) {
             Ok(now) => Ok(look(&now) == look(&found.metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -208,7 +213,7 @@ impl Target {
     }
 
     fn sync(&self) -> io::Result<()> {
-        File::open(self.dir())?.sync_all()
+        OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(self.dir())?.sync_all()
     }
 }
 
@@ -219,6 +224,11 @@ fn done(result: io::Result<()>) -> io::Result<bool> {
         Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a file with these bytes is there. What cannot be read is another one.
+fn is_at(path: &Path, found: &Found) -> bool {
+    regular::read(path).is_ok_and(|now| now.bytes == found.bytes)
 }
 
 fn inode_at(path: &Path) -> io::Result<u64> {
@@ -235,14 +245,22 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The same owner and mode, as far as we may.
-fn take_after(file: &File, metadata: &Metadata) -> io::Result<()> {
-    let ours = file.metadata()?;
-    if (ours.uid(), ours.gid()) != (metadata.uid(), metadata.gid()) {
+/// The same attributes and mode, and the same owner and group as far as we may.
+fn take_after(file: &File, found: &Found) -> io::Result<()> {
+    let (ours, theirs) = (file.metadata()?, &found.metadata);
+    let mut mode = theirs.mode() & 0o7777;
+    if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
         // Only root may give files away; whoever may not, becomes the owner.
-        let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+        let is_given = fchown(file, Some(theirs.uid()), Some(theirs.gid())).is_ok();
+        if !is_given && fchown(file, None, Some(theirs.gid())).is_err() {
+            // It has another group now, which may do what everybody may and no more.
+            mode &= !0o070 | ((mode & 0o007) << 3);
+        }
     }
-    file.set_permissions(fs::Permissions::from_mode(metadata.mode() & 0o7777))
+    // With an access control list, the mode has its mask in the place of the group. Without the list it would let the group in,
+    // so the list comes first.
+    attributes::copy(&found.file, file)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -322,8 +340,11 @@ mod tests {
         let over = AtomicBool::new(false);
         let reads = thread::scope(|scope| {
             let reader = scope.spawn(|| {
-                let reads = std::iter::repeat_with(|| text(&target)).take_while(|_| !over.load(Ordering::Relaxed));
-                reads.inspect(|text| assert_eq!(text.as_deref(), Some("theirs"))).count()
+                // As others read it, who wait for the end of the lease and have our file open then; and as we do.
+                let reads = std::iter::repeat_with(|| (fs::read_to_string(target.path()).unwrap(), text(&target)));
+                let reads = reads.take_while(|_| !over.load(Ordering::Relaxed));
+                let theirs = ("theirs".to_owned(), Some("theirs".to_owned()));
+                reads.inspect(|texts| assert_eq!(*texts, theirs)).count()
             });
             for _ in 0..500 {
                 let mut new = NamedTempFile::new_in(dir.path()).unwrap();

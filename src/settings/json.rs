@@ -43,6 +43,7 @@ pub enum Problem {
     TooDeep,
     Duplicate { key: String, first_line: usize },
     WrongType { what: String, wanted: &'static str },
+    TooMany(usize),
 }
 
 impl fmt::Display for Problem {
@@ -64,6 +65,7 @@ impl fmt::Display for Problem {
                 write!(f, "the key {key:?} is there twice, first in line {first_line}")
             }
             Self::WrongType { what, wanted } => write!(f, "{what} should be {wanted}"),
+            Self::TooMany(limit) => write!(f, "there are more than {limit} hooks of Answerback, and this is the next"),
         }
     }
 }
@@ -78,6 +80,7 @@ impl Problem {
             Self::TrailingComma => "remove the comma",
             Self::Duplicate { .. } => "Claude Code goes by the last one: remove the other",
             Self::WrongType { .. } => "correct it by hand",
+            Self::TooMany(_) => "remove them by hand",
             _ => "correct it by hand, Claude Code cannot read it like this",
         }
     }

@@ -1,12 +1,13 @@
 //! What a settings file says about hooks: for looking, not for editing.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use regex_lite::Regex;
 use serde_json::Value;
 
 use super::entry;
+use super::file::Target;
 use super::json::{self, Refusal};
 
 /// A settings file that Claude Code can read.
@@ -26,31 +27,23 @@ pub struct Handler {
     pub is_own: bool,
     /// What it runs.
     pub command: String,
-    /// With which arguments, where it is run without a shell.
-    pub args: Vec<String>,
-    /// After how many seconds Claude Code ends it.
-    pub timeout: Option<f64>,
 }
 
-impl Handler {
-    /// Whether it runs for this tool. A matcher is a regular expression for the whole name.
-    pub fn is_for(&self, tool: &str) -> bool {
-        match self.matcher.as_deref() {
-            None | Some("" | "*") => true,
-            Some(matcher) => {
-                let by_name = matcher.split('|').any(|name| name.trim() == tool);
-                by_name || Regex::new(&format!("^(?:{matcher})$")).is_ok_and(|regex| regex.is_match(tool))
-            }
+/// Whether a hook with this matcher runs for this tool. A matcher is a regular expression for the whole name.
+pub fn is_for(matcher: Option<&str>, tool: &str) -> bool {
+    match matcher {
+        None | Some("" | "*") => true,
+        Some(matcher) => {
+            let by_name = matcher.split('|').any(|name| name.trim() == tool);
+            by_name || Regex::new(&format!("^(?:{matcher})$")).is_ok_and(|regex| regex.is_match(tool))
         }
     }
 }
 
-/// What is in a settings file. One that is not a file would be waited for.
+/// What is in a settings file, or in the one it leads to.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    fs::read(path)
+    let found = Target::find(path)?.read()?;
+    found.map(|found| found.bytes).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 impl Look {
@@ -80,8 +73,6 @@ impl Look {
                         matcher: matcher.clone(),
                         is_own: entry::is_own(handler),
                         command: handler.get("command").and_then(Value::as_str).unwrap_or_default().to_owned(),
-                        args: texts(handler.get("args")),
-                        timeout: handler.get("timeout").and_then(Value::as_f64),
                     });
                 }
             }
@@ -90,29 +81,13 @@ impl Look {
     }
 }
 
-fn texts(array: Option<&Value>) -> Vec<String> {
-    let texts = array.and_then(Value::as_array).into_iter().flatten();
-    texts.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn matchers_are_names_bars_and_patterns() {
-        let is_for = |matcher: Option<&str>| {
-            let matcher = matcher.map(ToOwned::to_owned);
-            let handler = Handler {
-                event: String::new(),
-                matcher,
-                is_own: false,
-                command: String::new(),
-                args: vec![],
-                timeout: None,
-            };
-            handler.is_for("AskUserQuestion")
-        };
+        let is_for = |matcher| is_for(matcher, "AskUserQuestion");
         for matcher in [
             None,
             Some(""),

@@ -2,11 +2,13 @@
 //!
 //! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
+//! - `regular` reads files, and nothing that only has the name of one; `attributes` is what a file has besides its text.
 //! - [`scope`] is which files there are; [`plugin`] finds the same hooks enabled by another way.
 //!
 //! What holds at any moment, also the one before a `kill -9`: the file is whole, it is the old one or the new one, and
 //! nobody's edit is gone. A file that Claude Code could not read is refused, not repaired.
 
+mod attributes;
 mod backup;
 pub mod claude_version;
 pub mod edit;
@@ -17,9 +19,11 @@ mod layout;
 mod lease;
 pub mod look;
 pub mod plugin;
+mod regular;
 pub mod scope;
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,8 +31,9 @@ use answerback_hook::paths::Paths;
 
 use backup::{Backup, Locked, Old};
 use entry::Entry;
-use file::{Found, Target};
+use file::Target;
 use json::Refusal;
+use regular::Found;
 
 /// For how long an edit is made again because somebody else keeps changing the file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,7 +50,7 @@ pub enum SettingsError {
         refusal: Refusal,
     },
     /// It cannot be read or written.
-    #[error("cannot {doing} {}: {error}\nhint: look at the owner and the mode of it and of its directory", .path.display())]
+    #[error("cannot {doing} {}: {error}\nhint: {}", .path.display(), io_hint(.error))]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -53,6 +58,32 @@ pub enum SettingsError {
         path: PathBuf,
         /// Why not.
         error: io::Error,
+    },
+    /// Something has the name of a file that an interrupted run leaves, and is not one.
+    #[error(
+        "cannot tidy up {}: {error}\nhint: Answerback leaves only small regular files of this name; look at it, remove it, \
+         and try again; nothing was changed",
+        .path.display()
+    )]
+    Leftover {
+        /// Which file.
+        path: PathBuf,
+        /// What it is.
+        error: io::Error,
+    },
+    /// It has other names, under which it would stay what it is: a replacement has one name only, and writing into the file
+    /// itself could leave half of the text behind.
+    #[error(
+        "{} has {links} names (hard links), and only this one would be changed\nhint: to make it a file of its own, run \
+         `{}`; or use symbolic links, which are followed; nothing was changed",
+        .path.display(),
+        file_of_its_own(.path)
+    )]
+    HardLinks {
+        /// Which file.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
     },
     /// Somebody else changes it all the time.
     #[error("{} keeps changing\nhint: find out what writes to it, then try again", .0.display())]
@@ -185,6 +216,10 @@ impl<'a> Settings<'a> {
     fn plan_install(&self, found: Option<&Found>, entries: &[Entry]) -> Result<Change, SettingsError> {
         let text = self.text(found)?;
         let after = edit::install(text, entries).map_err(|refusal| self.refused(refusal))?;
+        if after.len() as u64 > regular::MAX_BYTES {
+            // It could not be read again.
+            return Err(io_error("write", self.path(), regular::too_large()));
+        }
         let outcome = if found.is_some() && after == text {
             Outcome::AlreadyInstalled
         } else if edit::is_installed(text).map_err(|refusal| self.refused(refusal))? {
@@ -193,11 +228,19 @@ impl<'a> Settings<'a> {
             Outcome::Installed
         };
         let before = found.map(|found| found.bytes.clone());
-        Ok(Change { outcome, before, after: Some(after.into_bytes()), backup: None })
+        let change = Change { outcome, before, after: Some(after.into_bytes()), backup: None };
+        self.check_links(found, &change)?;
+        Ok(change)
     }
 
     /// Also how many directories above the file are ours.
     fn plan_uninstall(&self, found: Option<&Found>, backup: &Backup) -> Result<(Change, usize), SettingsError> {
+        let (change, created_dirs) = self.undo(found, backup)?;
+        self.check_links(found, &change)?;
+        Ok((change, created_dirs))
+    }
+
+    fn undo(&self, found: Option<&Found>, backup: &Backup) -> Result<(Change, usize), SettingsError> {
         let before = found.map(|found| found.bytes.clone());
         let change = |outcome, after| Change { outcome, before: before.clone(), after, backup: None };
         let Some(found) = found else { return Ok((change(Outcome::NotInstalled, None), 0)) };
@@ -212,20 +255,29 @@ impl<'a> Settings<'a> {
         Ok((change(outcome, Some(after.into_bytes())), 0))
     }
 
+    fn check_links(&self, found: Option<&Found>, change: &Change) -> Result<(), SettingsError> {
+        match found.map(|found| found.metadata.nlink()) {
+            Some(links) if links > 1 && change.is_change() => {
+                Err(SettingsError::HardLinks { path: self.path().to_path_buf(), links })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn text<'f>(&self, found: Option<&'f Found>) -> Result<&'f str, SettingsError> {
         let Some(found) = found else { return Ok("") };
         json::decode(&found.bytes).map_err(|refusal| self.refused(refusal))
     }
 
     fn read(&self) -> Result<Option<Found>, SettingsError> {
-        self.target.read().map_err(self.failed("read"))
+        self.target.read().map_err(|error| io_error("read", self.target.name(), error))
     }
 
     fn lock(&self) -> Result<Locked, SettingsError> {
         let backup = Backup::of(self.path(), self.paths);
-        let dir = backup.dir().to_path_buf();
-        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &dir, error))?;
-        self.target.tidy(|left| locked.keep_found(left)).map_err(self.failed("tidy up beside"))?;
+        let lock = backup.lock_file();
+        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &lock, error))?;
+        self.target.tidy(|left| locked.keep_found(left))?;
         Ok(locked)
     }
 
@@ -252,6 +304,19 @@ impl<'a> Settings<'a> {
     fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> SettingsError {
         move |error| io_error(doing, self.path(), error)
     }
+}
+
+/// What to do about a file that could not be read or written.
+pub fn io_hint(error: &io::Error) -> &'static str {
+    let hint = regular::hint(error).or_else(|| attributes::hint(error));
+    hint.unwrap_or("look at the owner and the mode of it and of its directory")
+}
+
+/// The command that gives a file one name.
+fn file_of_its_own(path: &Path) -> String {
+    let [old, new] =
+        [path.display().to_string(), format!("{}.new", path.display())].map(|path| entry::shell_word(&path));
+    format!("cp -a {old} {new} && mv {new} {old}")
 }
 
 fn io_error(doing: &'static str, path: &Path, error: io::Error) -> SettingsError {

@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use super::entry;
+
 /// Whose settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
@@ -21,6 +23,16 @@ impl Scope {
             Self::User => claude_dir.join("settings.json"),
             Self::Project(dir) => dir.join(".claude/settings.json"),
             Self::Local(dir) => dir.join(".claude/settings.local.json"),
+        }
+    }
+
+    /// The options that name this scope on a command line.
+    pub fn options(&self) -> String {
+        let word = |dir: &Path| entry::shell_word(&dir.to_string_lossy());
+        match self {
+            Self::User => "--user".to_owned(),
+            Self::Project(dir) => format!("--project {}", word(dir)),
+            Self::Local(dir) => format!("--local {}", word(dir)),
         }
     }
 

@@ -286,7 +286,7 @@ fn what_is_no_file_is_refused() {
     let scratch = Scratch::new();
     fs::create_dir_all(scratch.file()).unwrap();
     let error = scratch.settings().preview_uninstall().unwrap_err().to_string();
-    assert!(error.contains("not a file"), "{error}");
+    assert!(error.contains("it is a directory, not a regular file"), "{error}");
 }
 
 #[test]

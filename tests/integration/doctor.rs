@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::world::{ANSWERBACK, HOOK, World, question};
 
 /// A world with a project that has the hook, and a Claude Code of some version.
-struct Project {
-    world: World,
-    dir: PathBuf,
-    bin: PathBuf,
+pub(crate) struct Project {
+    pub(crate) world: World,
+    pub(crate) dir: PathBuf,
+    pub(crate) bin: PathBuf,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = World::new();
         let (dir, bin) = (world.home().join("shop"), world.home().join("bin"));
         fs::create_dir_all(&dir).unwrap();
@@ -31,27 +31,27 @@ impl Project {
         project
     }
 
-    fn claude(&self, script: &str) {
+    pub(crate) fn claude(&self, script: &str) {
         let path = self.bin.join("claude");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.dir.join(".claude/settings.json")
     }
 
-    fn edit_settings(&self, edit: impl FnOnce(&mut Value)) {
+    pub(crate) fn edit_settings(&self, edit: impl FnOnce(&mut Value)) {
         let mut settings = serde_json::from_slice(&fs::read(self.settings()).unwrap()).unwrap();
         edit(&mut settings);
         fs::write(self.settings(), settings.to_string()).unwrap();
     }
 
-    fn doctor(&self) -> (i32, Vec<Value>) {
+    pub(crate) fn doctor(&self) -> (i32, Vec<Value>) {
         self.doctor_of(Path::new(ANSWERBACK))
     }
 
-    fn doctor_of(&self, program: &Path) -> (i32, Vec<Value>) {
+    pub(crate) fn doctor_of(&self, program: &Path) -> (i32, Vec<Value>) {
         let path = format!("{}:/usr/bin:/bin", self.bin.display());
         let mut command = self.world.command(program);
         let output = command.args(["doctor", "--json", "--project"]).arg(&self.dir).env("PATH", path).output().unwrap();
@@ -180,7 +180,7 @@ fn a_pipe_in_place_of_settings_is_told_and_not_waited_for() {
     fs::remove_file(project.settings()).unwrap();
     let made = std::process::Command::new("mkfifo").arg(project.settings()).status().unwrap();
     assert!(made.success());
-    project.finds("settings", "error", "not a file");
+    project.finds("settings", "error", "not a regular file");
     let install = project.world.command(ANSWERBACK).args(["install", "--project"]).arg(&project.dir).output().unwrap();
     assert_eq!(install.status.code(), Some(1));
 }
@@ -238,7 +238,9 @@ fn a_project_can_have_a_mode_of_its_own() {
         command.args(["install", "--mode", mode, "--project"]).arg(&project.dir).env("PATH", &path);
         command.output().unwrap()
     };
-    assert!(install(&project, "native").status.success());
+    let native = install(&project, "native");
+    assert!(native.status.success());
+    assert!(String::from_utf8_lossy(&native.stderr).contains("questions stay in the terminal"), "{native:?}");
     let settings: Value = serde_json::from_slice(&fs::read(project.settings()).unwrap()).unwrap();
     assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1, "updated, not doubled");
     assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"], json!(["native"]));

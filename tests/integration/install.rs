@@ -58,7 +58,7 @@ impl Project {
     }
 
     #[track_caller]
-    fn fails(&self, args: &[&str]) -> String {
+    pub(crate) fn fails(&self, args: &[&str]) -> String {
         let said = Said::from(self.command(args).output().unwrap());
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
         assert!(said.stderr.starts_with("error: ") && said.stderr.contains("\nhint: "), "{}", said.stderr);

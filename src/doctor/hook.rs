@@ -1,0 +1,244 @@
+//! Our entries in one settings file, beside what `answerback install` writes there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::claude_code::{Mode, Version};
+use crate::settings::edit::{self, Placed};
+use crate::settings::entry::{self, Entry, Invocation};
+use crate::settings::json::{self, Refusal};
+use crate::settings::look;
+use crate::settings::scope::Scope;
+
+use super::settings::{CHECK, EVENT, TOOL};
+use super::{Finding, Level};
+
+/// That questions in the terminal cannot be answered elsewhere. Those of a headless run can.
+pub const TERMINAL: &str = "terminal";
+/// Asked beside the dialog in the terminal.
+const TERMINAL_EVENT: &str = "PermissionRequest";
+/// Claude Code's own limit where none is written; a person may need longer.
+const SHORT_TIMEOUT: f64 = 600.0;
+
+/// How a file of settings is put right.
+#[derive(Debug)]
+pub(super) struct Repair {
+    /// What has to be done before anything can be installed.
+    pub(super) first: Option<String>,
+}
+
+impl Repair {
+    /// With this file, which is an administrator's if it has no scope.
+    pub(super) fn install(&self, scope: Option<&Scope>, mode: Mode) -> String {
+        let Some(scope) = scope else { return "Ask the administrator of this machine to correct it.".into() };
+        let mode = if mode == Mode::Auto { String::new() } else { format!(" --mode {}", mode.name()) };
+        self.then(&format!("`answerback install {}{mode}`", scope.options()))
+    }
+
+    /// These commands, in words.
+    pub(super) fn then(&self, commands: &str) -> String {
+        match &self.first {
+            Some(first) => format!("{first} Then run {commands}."),
+            None => format!("Run {commands}."),
+        }
+    }
+}
+
+/// The command that takes the hook out of a file.
+pub(super) fn uninstall(scope: &Scope) -> String {
+    format!("`answerback uninstall {}`", scope.options())
+}
+
+/// Our entries in a settings file that has some.
+#[derive(Debug)]
+pub(super) struct Installed {
+    pub(super) path: PathBuf,
+    /// None where it is an administrator's.
+    pub(super) scope: Option<Scope>,
+    pub(super) mode: Mode,
+    missing: Vec<String>,
+    doubled: Vec<String>,
+    needless: Vec<String>,
+    /// The events that Claude Code ends early, and after how many seconds.
+    short: Vec<(String, f64)>,
+    /// What else is not as it would be written, and whether that matters.
+    outdated: Vec<Outdated>,
+    /// Which program runs on which events.
+    programs: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Debug)]
+struct Outdated {
+    event: String,
+    field: String,
+    matters: bool,
+}
+
+impl Installed {
+    /// `None` where there is nothing of ours. The version is only asked for where it makes a difference.
+    pub(super) fn in_file(
+        path: &Path,
+        scope: Option<&Scope>,
+        content: &[u8],
+        version: &dyn Fn() -> Option<Version>,
+    ) -> Result<Option<Self>, Refusal> {
+        // What stands in `command` and `args` is looked at by what it means, because there is more than one way to write it.
+        let wanted = entry::entries(&Invocation::Exec(entry::PROGRAM.into()), Mode::Auto);
+        let comparison = edit::compare(json::decode(content)?, &wanted)?;
+        let mut placed = comparison.handlers.iter().flatten().chain(&comparison.surplus);
+        let Some(first) = placed.next() else { return Ok(None) };
+        let asks = |placed: &&Placed| placed.event == EVENT && look::is_for(placed.matcher.as_deref(), TOOL);
+        let leading = comparison.handlers.iter().flatten().find(asks).unwrap_or(first);
+        let mut found = Self {
+            path: path.to_path_buf(),
+            scope: scope.cloned(),
+            mode: entry::mode_of(&leading.handler),
+            missing: Vec::new(),
+            doubled: Vec::new(),
+            needless: Vec::new(),
+            short: Vec::new(),
+            outdated: Vec::new(),
+            programs: BTreeMap::new(),
+        };
+        for (entry, placed) in wanted.iter().zip(&comparison.handlers) {
+            match placed {
+                Some(placed) if entry.matcher.is_none() || look::is_for(placed.matcher.as_deref(), TOOL) => {
+                    found.compare(entry, placed, version);
+                }
+                _ => found.missing.push(entry.event.clone()),
+            }
+        }
+        for placed in comparison.surplus {
+            let is_known = wanted.iter().any(|entry| entry.event == placed.event);
+            let list = if is_known { &mut found.doubled } else { &mut found.needless };
+            if !list.contains(&placed.event) {
+                list.push(placed.event);
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn compare(&mut self, entry: &Entry, placed: &Placed, version: &dyn Fn() -> Option<Version>) {
+        let event = &placed.event;
+        let program = entry::program_of(&placed.handler).unwrap_or_default();
+        self.programs.entry(program).or_default().push(event.clone());
+        let mut outdated = |field: &str, matters| {
+            self.outdated.push(Outdated { event: event.clone(), field: field.to_owned(), matters });
+        };
+        if placed.matcher != entry.matcher {
+            outdated("matcher", true);
+        }
+        if entry::mode_of(&placed.handler) != self.mode {
+            outdated("mode", true);
+        }
+        let lacks_exec_form = || version().is_some_and(|version| !entry::has_exec_form(version));
+        if entry::needs_exec_form(&placed.handler) && lacks_exec_form() {
+            outdated("args", true);
+        }
+        for (field, wanted) in entry.handler.iter().filter(|(field, _)| !["command", "args"].contains(&field.as_str()))
+        {
+            let found = placed.handler.get(field);
+            if found == Some(wanted) {
+                continue;
+            }
+            if field != "timeout" {
+                outdated(field, field != "statusMessage");
+                continue;
+            }
+            let (found, wanted) = (found.and_then(Value::as_f64).unwrap_or(SHORT_TIMEOUT), wanted.as_f64());
+            if wanted.is_some_and(|wanted| wanted > SHORT_TIMEOUT) && found <= SHORT_TIMEOUT {
+                self.short.push((event.clone(), found));
+            } else {
+                // More time than is needed does no harm, and less than a week may be somebody's wish.
+                outdated("timeout", found < SHORT_TIMEOUT && wanted.is_some_and(|wanted| found < wanted));
+            }
+        }
+    }
+
+    /// Of several files, the one that is worth most is kept: an administrator's, a complete one, one that brings questions.
+    pub(super) fn worth(&self) -> (bool, bool, bool) {
+        (self.scope.is_none(), self.missing.is_empty(), !self.missing.iter().any(|event| event == EVENT))
+    }
+
+    /// What is wrong with it.
+    pub(super) fn findings(&self, hook: &Path, repair: &Repair) -> Vec<Finding> {
+        let name = self.path.display();
+        let fix = repair.install(self.scope.as_ref(), self.mode);
+        let mut findings = self.check_programs(hook, &fix);
+        if !self.missing.is_empty() {
+            let (check, level, so) = self.without(&self.missing);
+            let are = if self.missing.len() == 1 { "is" } else { "are" };
+            let message = format!("the hook in {name} is incomplete: {} {are} missing, so {so}", list(&self.missing));
+            findings.push(Finding { check, level, message, fix: Some(fix.clone()) });
+        }
+        for (event, seconds) in &self.short {
+            let message = format!("Claude Code ends the hook in {name} after {seconds} s ({event})");
+            findings.push(Finding::warning(CHECK, message, &fix));
+        }
+        if !self.outdated.is_empty() {
+            let mut fields: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for Outdated { event, field, .. } in &self.outdated {
+                fields.entry(event).or_default().push(field);
+            }
+            let events: Vec<_> =
+                fields.iter().map(|(event, fields)| format!("{event} ({})", fields.join(", "))).collect();
+            let message = format!("the hook in {name} is not as it would be installed now: {}", list(&events));
+            let matters = self.outdated.iter().any(|outdated| outdated.matters);
+            let level = if matters { Level::Warning } else { Level::Note };
+            findings.push(Finding { check: CHECK, level, message, fix: Some(fix.clone()) });
+        }
+        if !self.doubled.is_empty() {
+            let message = format!("{name} has the hook twice for {}", list(&self.doubled));
+            findings.push(Finding::warning(CHECK, message, &fix));
+        }
+        if !self.needless.is_empty() {
+            let message = format!("{name} has the hook for {}, where it does nothing", list(&self.needless));
+            findings.push(Finding::note(CHECK, message, &fix));
+        }
+        findings
+    }
+
+    fn check_programs(&self, hook: &Path, fix: &str) -> Vec<Finding> {
+        let name = self.path.display();
+        let mut findings = Vec::new();
+        for (program, events) in &self.programs {
+            let which = if self.programs.len() > 1 { format!(" ({})", list(events)) } else { String::new() };
+            let path = Path::new(program);
+            if !path.is_absolute() || !path.exists() {
+                let (check, level, so) = self.without(events);
+                let message = format!("the hook in {name} is {program}{which}, and that is not there, so {so}");
+                findings.push(Finding { check, level, message, fix: Some(fix.to_owned()) });
+            } else if path.canonicalize().ok() != hook.canonicalize().ok() {
+                findings.push(Finding::warning(
+                    CHECK,
+                    format!("the hook in {name} is {program}{which}, and not the one of this program"),
+                    format!("Nothing needs to be done if you have two on purpose. Otherwise: {fix}"),
+                ));
+            }
+        }
+        findings
+    }
+
+    /// What it means that the hook does not run on these events.
+    fn without(&self, events: &[String]) -> (&'static str, Level, &'static str) {
+        let is_among = |name: &str| events.iter().any(|event| event == name);
+        if is_among(EVENT) {
+            (CHECK, Level::Error, "questions do not come to Answerback")
+        } else if is_among(TERMINAL_EVENT) && self.mode != Mode::Hold {
+            (TERMINAL, Level::Error, "questions in the terminal cannot be answered elsewhere")
+        } else {
+            (CHECK, Level::Warning, "Answerback may not learn what became of a question")
+        }
+    }
+}
+
+/// `A, B and C`.
+fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [word] => word.clone(),
+        [words @ .., last] => format!("{} and {last}", words.join(", ")),
+    }
+}
