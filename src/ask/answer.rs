@@ -1,10 +1,16 @@
 //! What a person said, checked against what was asked.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{MAX_TEXT, Question, Questions};
+
+/// How Claude Code joins several choices.
+const SEPARATOR: &str = ", ";
 
 /// A complete answer: one text for each question (or, where the caller said so, for some), in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +61,7 @@ impl Answer {
         for question in questions {
             match answers.get(&question.question).map(|value| chosen(question, value)) {
                 Some(Ok(text)) => drop(answer.answers.insert(question.question.clone(), text)),
-                Some(Err(problem)) => fault(&question.question, problem),
+                Some(Err(problem)) => fault(&question.question, &problem),
                 None if partial => {}
                 None => fault(&question.question, "this question is not answered"),
             }
@@ -74,7 +80,7 @@ impl Answer {
     }
 }
 
-fn chosen(question: &Question, value: &Value) -> Result<String, &'static str> {
+fn chosen(question: &Question, value: &Value) -> Result<String, Cow<'static, str>> {
     const SHAPE: &str = "an answer is a text, or an array of texts where more than one may be chosen";
     let text = match value {
         Value::String(text) => text.clone(),
@@ -82,22 +88,59 @@ fn chosen(question: &Question, value: &Value) -> Result<String, &'static str> {
             let choices: Option<Vec<&str>> = choices.iter().map(Value::as_str).collect();
             let choices = choices.ok_or(SHAPE)?;
             if choices.len() > 1 && !question.multi_select {
-                return Err("only one answer may be chosen");
+                return Err("only one answer may be chosen".into());
             }
             if choices.iter().any(|choice| choice.trim().is_empty()) {
-                return Err("the answer is empty");
+                return Err("the answer is empty".into());
             }
-            choices.join(", ")
+            if !question.free_text && !choices.iter().all(|choice| has_label(question, choice)) {
+                return Err(only_labels(question));
+            }
+            choices.join(SEPARATOR)
         }
-        _ => return Err(SHAPE),
+        _ => return Err(SHAPE.into()),
     };
     if text.trim().is_empty() {
-        return Err("the answer is empty");
+        return Err("the answer is empty".into());
     }
     if text.len() > MAX_TEXT {
-        return Err("the answer is over 16 KiB");
+        return Err("the answer is over 16 KiB".into());
+    }
+    if !question.free_text && !is_made_of_labels(question, &text) {
+        return Err(only_labels(question));
     }
     Ok(text)
+}
+
+fn has_label(question: &Question, text: &str) -> bool {
+    question.options.iter().any(|option| option.label == text)
+}
+
+/// Whether a text is a label, or for a multi-select labels with `, ` between them. Labels may have that in them as well, so every
+/// way to divide the text is tried.
+fn is_made_of_labels(question: &Question, text: &str) -> bool {
+    if !question.multi_select {
+        return has_label(question, text);
+    }
+    let (mut starts, mut seen) = (vec![0], BTreeSet::new());
+    while let Some(start) = starts.pop() {
+        if !seen.insert(start) {
+            continue;
+        }
+        for option in &question.options {
+            match text[start..].strip_prefix(option.label.as_str()) {
+                Some("") => return true,
+                Some(rest) => starts.extend(rest.strip_prefix(SEPARATOR).map(|rest| text.len() - rest.len())),
+                None => {}
+            }
+        }
+    }
+    false
+}
+
+fn only_labels(question: &Question) -> Cow<'static, str> {
+    let labels: Vec<_> = question.options.iter().map(|option| format!("`{}`", option.label)).collect();
+    format!("the answer must be made of the options: {}", labels.join(", ")).into()
 }
 
 #[cfg(test)]
@@ -161,6 +204,33 @@ mod tests {
             assert_eq!(faults.len(), 1, "{one}");
             assert!(faults[0].1.contains(problem), "{one}: {faults:?}");
         }
+    }
+
+    #[test]
+    fn without_free_text_an_answer_is_made_of_labels() {
+        let question = |multi_select: bool| -> Question {
+            let options = json!([{"label": "A"}, {"label": "A, B"}, {"label": "C"}]);
+            let json = json!({"question": "Q?", "options": options, "multiSelect": multi_select, "freeText": false});
+            serde_json::from_value(json).unwrap()
+        };
+        for (value, single, multi) in [
+            (json!("A"), true, true),
+            (json!("A, B"), true, true),
+            (json!(["A, B"]), true, true),
+            (json!("A, A, B, C"), false, true),
+            (json!(["A", "C"]), false, true),
+            (json!(["A, C"]), false, false),
+            (json!("A, "), false, false),
+            (json!("A,C"), false, false),
+            (json!("B"), false, false),
+            (json!("a"), false, false),
+            (json!("A else"), false, false),
+        ] {
+            assert_eq!(chosen(&question(false), &value).is_ok(), single, "{value}");
+            assert_eq!(chosen(&question(true), &value).is_ok(), multi, "{value}");
+        }
+        let problem = chosen(&question(true), &json!("else")).unwrap_err();
+        assert_eq!(problem, "the answer must be made of the options: `A`, `A, B`, `C`");
     }
 
     #[test]

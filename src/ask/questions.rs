@@ -7,7 +7,8 @@ use super::MAX_TEXT;
 const MAX_QUESTIONS: usize = 16;
 const MAX_OPTIONS: usize = 64;
 
-/// One question, in the shape Claude Code uses, everywhere. There is never an option "Other": free text is always allowed.
+/// One question, in the shape Claude Code uses, everywhere. There is never an option "Other": free text is allowed unless the
+/// question says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -22,6 +23,18 @@ pub struct Question {
     /// Whether more than one option may be chosen.
     #[serde(default)]
     pub multi_select: bool,
+    /// Whether an answer may be something else than the options. Only false is ever written.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schema(default = true)]
+    pub free_text: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// One option of a question.
@@ -51,6 +64,9 @@ pub enum QuestionsError {
     /// Too many options.
     #[error("a question has at most {MAX_OPTIONS} options, and this has {0}")]
     Options(usize),
+    /// Nothing could be answered.
+    #[error("a question that takes no free text needs options, and `{0}` has none")]
+    NothingToChoose(String),
     /// A question or a label without text.
     #[error("{0} has no text")]
     Empty(&'static str),
@@ -72,6 +88,9 @@ impl Questions {
             check_text("a question", &question.question)?;
             if question.options.len() > MAX_OPTIONS {
                 return Err(QuestionsError::Options(question.options.len()));
+            }
+            if !question.free_text && question.options.is_empty() {
+                return Err(QuestionsError::NothingToChoose(question.question.clone()));
             }
             for option in &question.options {
                 check_text("an option", &option.label)?;
@@ -132,7 +151,7 @@ mod tests {
     use super::*;
 
     fn question(text: &str) -> Question {
-        Question { question: text.into(), header: String::new(), options: vec![], multi_select: false }
+        Question { question: text.into(), header: String::new(), options: vec![], multi_select: false, free_text: true }
     }
 
     #[test]
@@ -150,6 +169,7 @@ mod tests {
             (vec![question("a"), question("b"), question("a")], QuestionsError::Duplicate),
             (vec![blank_label], QuestionsError::Empty("an option")),
             (vec![crowded], QuestionsError::Options(65)),
+            (vec![Question { free_text: false, ..question("a") }], QuestionsError::NothingToChoose("a".into())),
         ] {
             assert_eq!(Questions::new(questions), Err(error));
         }
@@ -159,7 +179,11 @@ mod tests {
     fn the_json_shape_is_claude_codes_own() {
         let json = r#"{"question":"Q?","header":"H","options":[{"label":"A","description":"d","preview":"p"}],"multiSelect":true}"#;
         let question: Question = serde_json::from_str(json).unwrap();
-        assert!(question.multi_select);
+        assert!(question.multi_select && question.free_text);
+        assert_eq!(serde_json::to_string(&question).unwrap(), json);
+        let json = json.replace(r#""multiSelect":true"#, r#""multiSelect":true,"freeText":false"#);
+        let question: Question = serde_json::from_str(&json).unwrap();
+        assert!(!question.free_text);
         assert_eq!(serde_json::to_string(&question).unwrap(), json);
     }
 }

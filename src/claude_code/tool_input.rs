@@ -26,7 +26,11 @@ pub enum InputError {
 /// The questions of a tool's input.
 pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
     let normal = normalise(tool_input)?;
-    let questions = normal.get("questions").cloned().unwrap_or_default();
+    let mut questions = normal.get("questions").cloned().unwrap_or_default();
+    // A field of ours. Claude Code always takes free text, whatever a model writes.
+    for question in questions.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        question.remove("freeText");
+    }
     Ok(Questions::new(serde_json::from_value(questions)?)?)
 }
 

@@ -3,36 +3,45 @@
 use std::io::{self, IsTerminal};
 
 use anstream::eprintln;
-use indexmap::IndexMap;
-use serde_json::Value;
 
-use crate::api::{AnswerRequest, AskView};
-use crate::ask::Question;
+use crate::api::AskView;
 use crate::terminal::{one_line, style};
 
+use super::draft::{Given, draft};
 use super::exit::{Exit, hinted};
+use super::options::{self, shell_word};
 use super::settle::refuse_inside_agent;
-use super::{choose, client, which};
+use super::{choose, client, ended, which};
+
+/// A free text of so many characters is hardly ever a part of a key.
+const UNLIKELY_BY_ACCIDENT: usize = 4;
 
 /// Answer a question
 ///
-/// Without anything, choose interactively, beginning with the question that has waited longest. With labels (or any other text), answer the question that is open, or the one with KEY. A
-/// question is named by its text, its header or its number.
+/// Without anything, choose interactively, beginning with the question that has waited longest. With labels, answer the question
+/// that is open, or the one with KEY. The beginning of a label is enough, and so is the number of its option. Give words of your
+/// own with --text; a question without options takes them as they are. A question is named by its text, its header or its number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback answer                              # choose with the arrow keys\n  \
     answerback answer SQLite                       # the only open question\n  \
+    answerback answer 2                            # its second option\n  \
     answerback answer 3fa2c1 SQLite                # one of several\n  \
     answerback answer 3fa2c1 Tests Docs            # several labels of a multi-select\n  \
     answerback answer -a 'Database=SQLite' -a 2=No # several questions\n  \
+    answerback answer --text 'neither of them'     # words of your own\n  \
+    answerback answer -a 1=SQLite -t '2=as before' # the same, for one of several questions\n  \
     answerback answer Yes --note 1='not before noon'")]
 pub(super) struct Args {
-    /// Any part of a key, then labels: not needed when one question is open
+    /// Any part of a key, then labels: the key is not needed when one question is open
     #[arg(value_name = "KEY] [LABEL")]
     words: Vec<String>,
     /// Answer one question; again for another label of a multi-select
     #[arg(short, long = "answer", value_name = "QUESTION=ANSWER", allow_hyphen_values = true)]
     answers: Vec<String>,
+    /// Answer in words of your own, exactly as they are; with several questions, QUESTION=WORDS
+    #[arg(short, long = "text", value_name = "WORDS", allow_hyphen_values = true)]
+    texts: Vec<String>,
     /// Add a note to an answer
     #[arg(short, long = "note", value_name = "QUESTION=TEXT", allow_hyphen_values = true)]
     notes: Vec<String>,
@@ -45,7 +54,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
-    let says_nothing = args.answers.is_empty() && args.notes.is_empty() && !args.partial;
+    let says_nothing = args.answers.is_empty() && args.texts.is_empty() && args.notes.is_empty() && !args.partial;
     if let [.., oldest] = open.as_slice()
         && open.len() > 1
         && args.words.is_empty()
@@ -56,13 +65,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("{} more to answer.", open.len() - 1);
         return Ok(exit);
     }
-    let (ask, labels) = meant(&open, &args.words)?;
-    if labels.is_empty() && says_nothing {
+    let (ask, words) = meant(&open, &args.words, |word| ended::find(&client, word))?;
+    if words.is_empty() && says_nothing {
         return choose::run(&client, ask);
     }
-    let draft = draft(&ask.questions, labels, args)?;
-    let settled: AskView = client.post(&format!("/v1/asks/{}/answer", ask.key), &draft)?;
-    tell(&settled);
+    let given = Given {
+        words,
+        may_begin_with_key: words.len() == args.words.len(),
+        answers: &args.answers,
+        texts: &args.texts,
+        notes: &args.notes,
+        partial: args.partial,
+    };
+    let draft = draft(&ask.questions, given)?;
+    tell(&ended::settle(&client, ask, "answer", &draft)?);
     Ok(Exit::Success)
 }
 
@@ -74,108 +90,76 @@ pub(super) fn tell(ask: &AskView) {
     }
 }
 
-/// The ask, and the words that are not its key. The first word is a key if it can be one; with one open question, a label of
-/// it comes first.
-fn meant<'a, 'b>(open: &'a [AskView], words: &'b [String]) -> anyhow::Result<(&'a AskView, &'b [String])> {
+/// The ask, and the words that are not its key. With one open question, the first word is its key, an option of it, or text for
+/// it; a word that looks like a key and is none is an error, and never an answer. `settled` finds the settled ask that a key may
+/// belong to.
+fn meant<'a, 'b>(
+    open: &'a [AskView],
+    words: &'b [String],
+    settled: impl FnOnce(&str) -> anyhow::Result<Option<AskView>>,
+) -> anyhow::Result<(&'a AskView, &'b [String])> {
     let [first, rest @ ..] = words else { return Ok((which::ask(open, None)?, &[])) };
-    if let [only] = open {
-        let is_label = only.questions.iter().any(|question| label(question, first).is_some());
-        let is_key = only.key == *first || (!is_label && which::is_part_of_only_key(&only.key, first));
-        return Ok((only, if is_key { rest } else { words }));
+    let [only] = open else {
+        refuse_answer_as_key(open, first)?;
+        return Ok((which::open_ask(open, Some(first), settled)?, rest));
+    };
+    let is_label = only.questions.iter().any(|question| options::named(question, first).is_some());
+    if only.key == *first || (!is_label && which::is_part_of_only_key(&only.key, first)) {
+        return Ok((only, rest));
     }
-    Ok((which::ask(open, Some(first))?, rest))
-}
-
-/// The label as the question has it, however its letters were written.
-fn label<'a>(question: &'a Question, text: &str) -> Option<&'a str> {
-    let labels = || question.options.iter().map(|option| option.label.as_str());
-    labels().find(|label| *label == text).or_else(|| labels().find(|label| label.to_lowercase() == text.to_lowercase()))
-}
-
-fn draft(questions: &[Question], labels: &[String], args: &Args) -> anyhow::Result<AnswerRequest> {
-    let mut chosen: IndexMap<&str, Vec<String>> = IndexMap::new();
-    let canonical = |question: &Question, text: &str| label(question, text).unwrap_or(text).to_owned();
-    match (questions, labels) {
-        (_, []) => {}
-        ([only], labels) => {
-            for text in labels {
-                chosen.entry(&only.question).or_default().push(canonical(only, text));
-            }
+    if !is_option(only, first) {
+        if let Some(ask) = settled(first)? {
+            return Err(ended::too_late(&ask));
         }
-        (several, labels) if several.len() == labels.len() => {
-            for (question, text) in several.iter().zip(labels) {
-                chosen.entry(&question.question).or_default().push(canonical(question, text));
-            }
-        }
-        (several, labels) => {
-            return Err(hinted(
-                format!("{} questions, and {} answers", several.len(), labels.len()),
-                "Give one answer for each question in their order, or use -a QUESTION=ANSWER.",
-            ));
+        // As many words as answers and one more: the first must be meant as a key.
+        let has_room_for_key = match only.questions.as_slice() {
+            [question] => words.len() == 2 && !question.multi_select,
+            several => words.len() == several.len() + 1,
+        };
+        if which::looks_like_key(first) || (has_room_for_key && which::may_be_key(first)) {
+            return Err(which::unknown_key(first, &own_words(only, words)));
         }
     }
-    for pair in &args.answers {
-        let (question, text) = split(questions, pair)?;
-        chosen.entry(&question.question).or_default().push(canonical(question, text));
-    }
-    let mut notes = IndexMap::new();
-    for pair in &args.notes {
-        let (question, text) = split(questions, pair)?;
-        notes.insert(question.question.clone(), text.to_owned());
-    }
-    let value = |texts: Vec<String>| match <[String; 1]>::try_from(texts) {
-        Ok([text]) => Value::String(text),
-        Err(texts) => texts.into(),
-    };
-    let answers = chosen.into_iter().map(|(question, texts)| (question.to_owned(), value(texts))).collect();
-    Ok(AnswerRequest { answers, notes, partial: args.partial })
+    Ok((only, words))
 }
 
-/// `QUESTION=REST`, where the question is a text (which may have `=` in it), a header or a number.
-fn split<'a, 'b>(questions: &'a [Question], pair: &'b str) -> anyhow::Result<(&'a Question, &'b str)> {
-    let named = |name: &str| {
-        let rest = pair.strip_prefix(name)?;
-        rest.strip_prefix('=')
-    };
-    let by_text = questions.iter().find_map(|question| Some((question, named(&question.question)?)));
-    let by_header = || {
-        let mut fitting = questions.iter().filter(|question| !question.header.is_empty()).filter_map(|question| {
-            let (name, rest) = pair.split_once('=')?;
-            (question.header.to_lowercase() == name.to_lowercase()).then_some((question, rest))
-        });
-        fitting.next().filter(|_| fitting.next().is_none())
-    };
-    let by_number = || {
-        let (number, rest) = pair.split_once('=')?;
-        let index = number.trim().parse::<usize>().ok()?.checked_sub(1)?;
-        Some((questions.get(index)?, rest))
-    };
-    by_text.or_else(by_header).or_else(by_number).ok_or_else(|| {
-        let names: Vec<_> = questions.iter().map(|question| format!("`{}`", one_line(&question.question))).collect();
-        hinted(format!("`{}` names no question", one_line(pair)), format!("The questions are {}.", names.join(", ")))
-    })
+/// How to give these words as a text of one's own, where that is taken.
+fn own_words(ask: &AskView, words: &[String]) -> String {
+    match ask.questions.as_slice() {
+        [only] if only.free_text => {
+            format!("For words of your own: answerback answer --text {}", shell_word(&words.join(" ")))
+        }
+        several if several.iter().any(|question| question.free_text) => {
+            "For words of your own, use --text QUESTION=WORDS.".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+fn is_option(ask: &AskView, word: &str) -> bool {
+    ask.questions.iter().any(|question| options::find_all(question, word).is_ok())
+}
+
+/// With several open questions the first word is a key, and any part of one will do. A short answer may be a part of a key by
+/// accident: it must not pick the question.
+fn refuse_answer_as_key(open: &[AskView], word: &str) -> anyhow::Result<()> {
+    let is_part = open.iter().any(|ask| ask.key.contains(word)) && !open.iter().any(|ask| ask.key == word);
+    let takes_any_text = || open.iter().flat_map(|ask| &ask.questions).any(|question| question.options.is_empty());
+    let may_be_answer = (word.len() < which::SHOWN && open.iter().any(|ask| is_option(ask, word)))
+        || (word.len() < UNLIKELY_BY_ACCIDENT && takes_any_text());
+    if is_part && may_be_answer {
+        return Err(hinted(
+            format!("{} questions are open, and `{}` may be an answer to one: say which", open.len(), one_line(word)),
+            "Give the key as `answerback pending` shows it, then the answer.",
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::which::tests::ask_with_key;
     use super::*;
-
-    fn args(answers: &[&str], notes: &[&str]) -> Args {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Args { words: vec![], answers: owned(answers), notes: owned(notes), partial: false }
-    }
-
-    fn questions() -> Vec<Question> {
-        serde_json::from_value(json!([
-            {"question": "a=b or c?", "header": "Form", "options": [{"label": "Yes"}, {"label": "No"}]},
-            {"question": "Which parts?", "header": "Parts", "multiSelect": true,
-             "options": [{"label": "Tests"}, {"label": "Docs"}]},
-        ]))
-        .unwrap()
-    }
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -188,44 +172,37 @@ mod tests {
         for (open, given, key, rest) in [
             (&one[..], vec!["yes"], "s1__toolu_Yes1", 1),
             (&one, vec!["toolu_Yes1", "No"], "s1__toolu_Yes1", 1),
-            (&one, vec!["something", "else"], "s1__toolu_Yes1", 2),
+            (&one, vec!["toolu_Ye", "No"], "s1__toolu_Yes1", 1),
+            (&one, vec!["some", "thing"], "s1__toolu_Yes1", 2),
             (&one, vec!["1"], "s1__toolu_Yes1", 1),
             (&one, vec!["toolu"], "s1__toolu_Yes1", 1),
+            (&one, vec!["something"], "s1__toolu_Yes1", 1),
             (&one, vec![""], "s1__toolu_Yes1", 1),
             (&one, vec![], "s1__toolu_Yes1", 0),
             (&two, vec!["bbb", "No"], "s1__toolu_bbb", 1),
         ] {
             let given = words(&given);
-            let (ask, labels) = meant(open, &given).unwrap();
+            let (ask, labels) = meant(open, &given, |_| Ok(None)).unwrap();
             assert_eq!((ask.key.as_str(), labels.len()), (key, rest), "{given:?}");
         }
-        assert!(meant(&two, &words(&["No"])).is_err());
-        assert!(meant(&two, &[]).is_err());
-    }
-
-    #[test]
-    fn answers_by_order_text_header_and_number() {
-        let questions = questions();
-        let expected = json!({"a=b or c?": "Yes", "Which parts?": ["Tests", "else"]});
-        for args in [
-            args(&["a=b or c?=yes", "Which parts?=tests", "Which parts?=else"], &[]),
-            args(&["form=YES", "PARTS=Tests", "parts=else"], &[]),
-            args(&["1=Yes", "2=Tests", "2=else"], &[]),
+        for (open, given) in [
+            (&one[..], vec!["toolu_No1", "No"]),
+            (&one, vec!["s1__toolu_No1"]),
+            (&one, vec!["3fa2c1"]),
+            (&one, vec!["abcdef", "No"]),
+            (&two, vec!["No"]),
+            (&two, vec![]),
         ] {
-            let draft = draft(&questions, &[], &args).unwrap();
-            assert_eq!(serde_json::to_value(draft.answers).unwrap(), expected);
+            assert!(meant(open, &words(&given), |_| Ok(None)).is_err(), "{given:?}");
         }
-        let draft = draft(&questions, &words(&["no", "docs"]), &args(&[], &["Parts=later"])).unwrap();
-        assert_eq!(serde_json::to_value(draft.answers).unwrap(), json!({"a=b or c?": "No", "Which parts?": "Docs"}));
-        assert_eq!(draft.notes["Which parts?"], "later");
     }
 
     #[test]
-    fn what_names_no_question_is_refused() {
-        let questions = questions();
-        for pair in ["Else?=x", "3=x", "0=x", "no equals sign", ""] {
-            assert!(draft(&questions, &[], &args(&[pair], &[])).is_err(), "{pair}");
-        }
-        assert!(draft(&questions, &words(&["one"]), &args(&[], &[])).is_err());
+    fn a_key_of_a_settled_question_is_not_an_answer_to_another() {
+        let one = ["s1__toolu_aaa111"].map(ask_with_key);
+        let settled = |_: &str| Ok(Some(ask_with_key("s1__toolu_settle")));
+        assert!(meant(&one, &words(&["settle"]), settled).unwrap_err().to_string().contains("`Which?` was withdrawn"));
+        // An option is an option, whatever else it may be.
+        assert_eq!(meant(&one, &words(&["yes"]), settled).unwrap().1.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! `answerback ask`: any script asks a person.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use anstream::eprintln;
 use anyhow::Context;
@@ -19,9 +19,13 @@ use super::{client, print_json, time};
 ///
 /// Exits with 0 when answered, 3 when dismissed, 4 when nobody answered in time, 5 when it was closed otherwise. Ctrl-C takes the
 /// question back.
+///
+/// The answer is printed as plain text, in a terminal and in a pipe: it keeps its line breaks, a tab becomes four spaces, and every
+/// other control character becomes U+FFFD, and so does one that turns the direction of text. With --json it is exactly as given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback ask 'Deploy to production?' -o Yes -o No --timeout 10m\n  \
+    answerback ask 'Deploy to production?' -o Yes -o No --only   # no other answer is taken\n  \
     answerback ask 'Which parts?' -o 'Tests: run them all' -o 'Docs: build them' --multi\n  \
     name=$(answerback ask 'What is it called?')")]
 pub(super) struct Args {
@@ -33,6 +37,9 @@ pub(super) struct Args {
     /// Allow more than one choice
     #[arg(long)]
     multi: bool,
+    /// Take nothing but the options for an answer: no free text
+    #[arg(long)]
+    only: bool,
     /// A word or two to show beside it
     #[arg(long, default_value = "")]
     header: String,
@@ -71,6 +78,9 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
     if args.multi && args.options.is_empty() {
         return Err(hinted("--multi needs something to choose from", "Add options with -o LABEL."));
     }
+    if args.only && args.options.is_empty() {
+        return Err(hinted("--only needs something to choose from", "Add options with -o LABEL."));
+    }
     let option = |text: &String| {
         let (label, description) = text.split_once(": ").unwrap_or((text, ""));
         QuestionOption { label: label.trim().into(), description: description.trim().into(), preview: None }
@@ -80,6 +90,7 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
         header: args.header.clone(),
         options: args.options.iter().map(option).collect(),
         multi_select: args.multi,
+        free_text: !args.only,
     };
     let directory = std::env::current_dir().context("the current directory is gone")?;
     Ok(AskRequest {
@@ -105,9 +116,7 @@ fn report(args: &Args, ask: &AskView) -> anyhow::Result<Exit> {
         OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal => {
             if !args.json {
                 for (_, answer) in outcome.answers.iter().flatten() {
-                    // For scripts: as it was given, and nothing else.
-                    let shown = if io::stdout().is_terminal() { sanitise(answer) } else { answer.clone() };
-                    outln!("{shown}");
+                    outln!("{}", sanitise(answer));
                 }
             }
             Ok(Exit::Success)

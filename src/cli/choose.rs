@@ -6,14 +6,13 @@ use std::path::Path;
 use anstream::eprintln;
 use jiff::Timestamp;
 
-use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing, OutcomeKind};
-use crate::ask::Channel;
+use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing};
 use crate::client::Client;
 use crate::picker::{self, Picked, Title};
 use crate::terminal::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
-use super::{answer, settle, time};
+use super::{answer, ended, settle, time};
 
 /// So much of a session's name tells it from others.
 const SESSION: usize = 8;
@@ -22,8 +21,7 @@ const SESSION: usize = 8;
 pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     let (watching, key) = (client.clone(), ask.key.clone());
     // A daemon that cannot be reached right now has settled nothing.
-    let settled = move || watching.settled(&key).ok().map(|ask| how(&ask));
-    let path = |action: &str| format!("/v1/asks/{}/{action}", ask.key);
+    let settled = move || watching.settled(&key).ok().map(|ask| format!("This {} meanwhile.", ended::ended(&ask)));
     let picked = picker::pick(&title(ask), &ask.questions, settled).map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
         _ => error.into(),
@@ -31,18 +29,20 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     match picked {
         Picked::Answer { answers, notes } => {
             let request = AnswerRequest { answers, notes, partial: false };
-            match client.post(&path("answer"), &request) {
+            match ended::settle(client, ask, "answer", &request) {
                 Ok(settled) => answer::tell(&settled),
                 Err(error) => {
                     keep_words(&request);
-                    return Err(error.into());
+                    return Err(error);
                 }
             }
         }
         Picked::Dismiss { reason } => {
-            settle::tell("Dismissed", &client.post(&path("dismiss"), &DismissRequest { reason })?);
+            settle::tell("Dismissed", &ended::settle(client, ask, "dismiss", &DismissRequest { reason })?);
         }
-        Picked::Release => settle::tell("Released to the terminal", &client.post(&path("release"), &Nothing {})?),
+        Picked::Release => {
+            settle::tell("Released to the terminal", &ended::settle(client, ask, "release", &Nothing {})?);
+        }
         Picked::Quit => {
             eprintln!("Nothing was sent; the question stays open.");
             return Ok(Exit::Interrupted);
@@ -74,27 +74,5 @@ fn title(ask: &AskView) -> Title {
         project: project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         session: format!("session {session}"),
         age: format!("asked {} ago", time::age(ask.opened_at, Timestamp::now())),
-    }
-}
-
-/// What happened while the picker was open.
-fn how(ask: &AskView) -> String {
-    let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
-    let place = match by {
-        Some(Channel::Page) => "on the page",
-        Some(Channel::Socket) => "by another command",
-        Some(Channel::Token) => "by another program",
-        Some(Channel::Terminal) => "in the terminal",
-        Some(Channel::Notification) => "from a notification",
-        None => "elsewhere",
-    };
-    match ask.outcome.as_ref().map(|outcome| outcome.kind) {
-        Some(OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal) => {
-            format!("This was answered {place} meanwhile.")
-        }
-        Some(OutcomeKind::Dismissed) => format!("This was dismissed {place} meanwhile."),
-        Some(OutcomeKind::Released) => format!("This was released to the terminal {place} meanwhile."),
-        Some(OutcomeKind::Expired) => "It is too late: the deadline has passed.".to_owned(),
-        Some(OutcomeKind::Withdrawn) | None => "Nobody waits for this any more: it was withdrawn.".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use crate::api::{AskView, DismissRequest, Nothing};
 use crate::terminal::one_line;
 
 use super::exit::{Exit, hinted};
-use super::{client, which};
+use super::{client, ended, which};
 
 /// Refuse to answer a question; the agent is told
 #[derive(Debug, clap::Args)]
@@ -35,10 +35,9 @@ pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
-    let ask = which::ask(&open, args.key.as_deref())?;
+    let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
     let body = DismissRequest { reason: args.reason.clone() };
-    let settled: AskView = client.post(&format!("/v1/asks/{}/dismiss", ask.key), &body)?;
-    tell("Dismissed", &settled);
+    tell("Dismissed", &ended::settle(&client, ask, "dismiss", &body)?);
     Ok(Exit::Success)
 }
 
@@ -46,9 +45,8 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
-    let ask = which::ask(&open, args.key.as_deref())?;
-    let settled: AskView = client.post(&format!("/v1/asks/{}/release", ask.key), &Nothing {})?;
-    tell("Released to the terminal", &settled);
+    let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
+    tell("Released to the terminal", &ended::settle(&client, ask, "release", &Nothing {})?);
     Ok(Exit::Success)
 }
 

@@ -1,11 +1,14 @@
 //! Which open question is meant: by any part of its key that fits no other, or by being the only one.
 
 use crate::api::AskView;
+use crate::ask::AskKey;
 
+use super::ended::too_late;
 use super::exit::hinted;
 
 /// How much of a key is shown to people: the end of it differs most.
-const SHOWN: usize = 6;
+pub(super) const SHOWN: usize = 6;
+const LIST: &str = "`answerback pending` lists the open questions.";
 
 /// The shortest end of each key that tells it from the others.
 pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
@@ -24,7 +27,30 @@ pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
 /// Whether a word before an answer is meant as the key, where no key is needed: an answer may be a few letters or digits, and so
 /// may any part of a key.
 pub(super) fn is_part_of_only_key(key: &str, word: &str) -> bool {
-    word.len() >= SHOWN && key.ends_with(word)
+    (may_be_key(word) && key.ends_with(word)) || (looks_like_key(word) && key.contains(word))
+}
+
+/// Whether a word could be a key as people are shown it. Many plain words could.
+pub(super) fn may_be_key(word: &str) -> bool {
+    word.len() >= SHOWN && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
+}
+
+/// Whether a word is hardly anything but a key, right or wrong: a whole key, the id of a tool call, or letters and digits mixed
+/// as in the first column of `answerback pending`.
+pub(super) fn looks_like_key(word: &str) -> bool {
+    let is_id = || word.strip_prefix("toolu_").is_some_and(|rest| !rest.is_empty() && may_be_key(word));
+    let is_shown = || {
+        word.len() == SHOWN
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && word.bytes().any(|byte| byte.is_ascii_digit())
+            && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    word.parse::<AskKey>().is_ok() || is_id() || is_shown()
+}
+
+/// The error for a key that no open question has.
+pub(super) fn unknown_key(word: &str, hint: &str) -> anyhow::Error {
+    hinted(format!("no open question has `{word}` in its key"), format!("{LIST} {hint}").trim_end())
 }
 
 /// The only ask whose key has this part, or is this.
@@ -36,21 +62,34 @@ pub(super) fn by_part<'a>(asks: &'a [AskView], part: &str) -> Option<&'a AskView
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
+/// The open ask that is meant. A key that no open ask has may be one of a settled ask, which `settled` finds: the error says how
+/// that one ended.
+pub(super) fn open_ask<'a>(
+    open: &'a [AskView],
+    part: Option<&str>,
+    settled: impl FnOnce(&str) -> anyhow::Result<Option<AskView>>,
+) -> anyhow::Result<&'a AskView> {
+    if let Some(part) = part
+        && !open.iter().any(|ask| ask.key.contains(part))
+        && let Some(ask) = settled(part)?
+    {
+        return Err(too_late(&ask));
+    }
+    ask(open, part)
+}
+
 /// The ask that is meant.
 pub(super) fn ask<'a>(asks: &'a [AskView], part: Option<&str>) -> anyhow::Result<&'a AskView> {
-    let hint = "`answerback pending` lists the open questions.";
     match (part, asks) {
         (_, []) => Err(hinted("no question is open", "`answerback history` shows the settled ones.")),
         (None, [only]) => Ok(only),
-        (None, several) => Err(hinted(format!("{} questions are open: say which", several.len()), hint)),
-        (Some(part), asks) => by_part(asks, part).ok_or_else(|| {
-            let count = asks.iter().filter(|ask| ask.key.contains(part)).count();
-            let message = match count {
-                0 => format!("no open question has `{part}` in its key"),
-                count => format!("{count} open questions have `{part}` in their keys"),
-            };
-            hinted(message, hint)
-        }),
+        (None, several) => Err(hinted(format!("{} questions are open: say which", several.len()), LIST)),
+        (Some(part), asks) => {
+            by_part(asks, part).ok_or_else(|| match asks.iter().filter(|ask| ask.key.contains(part)).count() {
+                0 => unknown_key(part, ""),
+                count => hinted(format!("{count} open questions have `{part}` in their keys"), LIST),
+            })
+        }
     }
 }
 
@@ -82,6 +121,18 @@ pub(super) mod tests {
         assert!(ask(&[], None).unwrap_err().to_string().contains("no question"));
         let nested = ["s__a", "s__ab"].map(ask_with_key);
         assert_eq!(ask(&nested, Some("s__a")).unwrap().key, "s__a");
+    }
+
+    #[test]
+    fn a_key_is_known_by_its_looks() {
+        for key in ["s1__toolu_01", "program-4a36e48c1b4c__2ea3f79b5ec2", "toolu_01AbC", "3fa2c1", "b7c36a", "01AbCd"] {
+            assert!(looks_like_key(key) && may_be_key(key), "{key}");
+        }
+        for word in ["", "Docker", "SQLite", "123456", "python3", "utf-8", "9 minutes", "__init__", "toolu_", "v1.2.3"]
+        {
+            assert!(!looks_like_key(word), "{word}");
+        }
+        assert!(may_be_key("zzzzzz") && !may_be_key("short") && !may_be_key("two words"));
     }
 
     #[test]

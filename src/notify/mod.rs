@@ -254,6 +254,7 @@ pub(crate) mod tests {
             header: "Database".into(),
             options: vec![option("SQLite"), option("PostgreSQL")],
             multi_select: false,
+            free_text: true,
         };
         Ask {
             id: AskId(id),

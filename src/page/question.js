@@ -40,6 +40,11 @@ export class QuestionView {
     return this.question.multiSelect && this.question.options.length > 0;
   }
 
+  /** Whether a text of one's own is an answer. */
+  get takesText() {
+    return this.question.freeText !== false;
+  }
+
   /** A choice is the whole answer. Where fingers choose, a preview is seen by choosing, so that is not. */
   get sendsItself() {
     const isLooked = isTouch() && this.question.options.some((option) => option.preview);
@@ -52,7 +57,7 @@ export class QuestionView {
 
   /** The answer as it is sent; null if there is none yet. */
   get value() {
-    const other = this.draft.other.trim() ? [this.draft.other.trim()] : [];
+    const other = this.takesText && this.draft.other.trim() ? [this.draft.other.trim()] : [];
     if (!this.isMulti) return this.draft.chosen[0] ?? other[0] ?? null;
     const chosen = this.question.options.map(({ label }) => label).filter((label) => this.draft.chosen.includes(label));
     const all = [...chosen, ...other];
@@ -66,7 +71,7 @@ export class QuestionView {
   pick(place) {
     const option = this.question.options[place];
     if (!option) {
-      if (place !== this.question.options.length || this.element.inert) return;
+      if (!this.takesText || place !== this.question.options.length || this.element.inert) return;
       this.other.field.focus();
       this.listener.changed();
       return;
@@ -122,7 +127,7 @@ export class QuestionView {
         h("h2", { id: this.id, class: "text", dir: "auto" }, question),
         this.isMulti && h("p", { class: "hint" }, "Choose any number"),
       ),
-      h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && group, this.other.element), this.#pane),
+      h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && group, this.takesText && this.other.element), this.#pane),
       this.note.element,
       this.#fault,
     );
@@ -204,7 +209,7 @@ export class QuestionView {
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const places = [...this.#options, this.other.field];
+    const places = this.takesText ? [...this.#options, this.other.field] : this.#options;
     const at = places.indexOf(/** @type {HTMLElement} */ (event.target));
     places[(at + step + places.length) % places.length].focus();
   }

@@ -11,6 +11,8 @@ interface Question {
   header: string;
   options: QuestionOption[];
   multiSelect: boolean;
+  /** Absent unless it is false. */
+  freeText?: boolean;
 }
 
 interface Source {

@@ -128,7 +128,8 @@ impl<'a> State<'a> {
         match self.question() {
             Some(question) => {
                 let options = (0..question.options.len()).map(Row::Option);
-                options.chain([Row::Other]).chain(question.multi_select.then_some(Row::Continue)).collect()
+                let other = question.free_text.then_some(Row::Other);
+                options.chain(other).chain(question.multi_select.then_some(Row::Continue)).collect()
             }
             None => (0..self.questions.len()).map(Row::Question).chain([Row::Submit]).collect(),
         }
@@ -184,7 +185,7 @@ impl<'a> State<'a> {
             Key::BackTab | Key::Left => self.back(),
             Key::PageUp => self.preview_top = self.preview_top.saturating_sub(self.page()),
             Key::PageDown => self.preview_top = self.preview_top.saturating_add(self.page()),
-            Key::Paste(_) if self.question().is_some() => {
+            Key::Paste(_) if self.question().is_some_and(|question| question.free_text) => {
                 self.start_other();
                 return self.type_in(Field::Other, key);
             }

@@ -33,12 +33,14 @@ fn is_dangerous(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The same JSON, with everything that a terminal would act on written as an escape.
+/// The same JSON, with everything that a terminal would act on written as an escape, and every line break of Unicode's own: some
+/// readers of lines take it for one.
 pub fn harmless_json(json: &str) -> String {
     let mut harmless = String::with_capacity(json.len());
     for character in json.chars() {
         // Outside of strings there are only line breaks.
-        if character != '\n' && is_dangerous(character) {
+        let is_separator = matches!(character, '\u{2028}' | '\u{2029}');
+        if is_separator || (character != '\n' && is_dangerous(character)) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 harmless.push_str(&format!("\\u{unit:04x}"));
             }
@@ -111,9 +113,10 @@ mod tests {
 
     #[test]
     fn json_stays_the_same_value() {
-        let value = serde_json::json!({"a\u{9b}": ["\u{7f}\u{202e}é\n", "\u{e0041}"]});
+        let value = serde_json::json!({"a\u{9b}": ["\u{7f}\u{202e}é\n", "\u{e0041}", "a\u{2028}b\u{2029}"]});
         let harmless = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
         assert!(harmless.chars().all(|c| c == '\n' || !is_dangerous(c)), "{harmless}");
+        assert!(!harmless.contains(['\u{2028}', '\u{2029}']), "a reader of lines would see another line");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&harmless).unwrap(), value);
     }
 

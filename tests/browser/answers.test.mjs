@@ -190,6 +190,25 @@ scenario("dismissed with a reason, and released to the terminal", async (world) 
   assert.equal((await world.settled(released.key)).outcome.kind, "released");
 });
 
+scenario("without free text there are only the options, for the mouse and the keyboard", async (world) => {
+  const page = await world.page();
+  const only = (question) => world.post("/v1/asks", { questions: [{ ...question, freeText: false }] });
+  const single = await only(DATABASE);
+  await option(page, "SQLite").waitFor();
+  assert.equal(await page.getByLabel("Another answer").count(), 0);
+  // The place after the last option is nothing, and arrows go from the last to the first.
+  await page.keyboard.press("4");
+  await option(page, "Plain files").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.deepEqual((await world.settled(single.key)).outcome.answers, { [DATABASE.question]: "SQLite" });
+  const multi = await only(PLATFORMS);
+  await option(page, "Linux").click();
+  await option(page, "Windows").click();
+  await page.getByRole("button", { name: "Send answer" }).click();
+  assert.deepEqual((await world.settled(multi.key)).outcome.answers, { [PLATFORMS.question]: "Linux, Windows" });
+});
+
 scenario("a draft outlives a reload of the page", async (world) => {
   const asked = await world.ask([PLATFORMS]);
   const page = await world.page();

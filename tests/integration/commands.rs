@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::world::{ANSWERBACK, World, question, signal, until};
 
-fn run(world: &World, args: &[&str]) -> Output {
+pub(crate) fn run(world: &World, args: &[&str]) -> Output {
     world.command(ANSWERBACK).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
 #[track_caller]
-fn exits(output: &Output, code: i32) -> (String, String) {
+pub(crate) fn exits(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     (text(&output.stdout), text(&output.stderr))
@@ -89,7 +89,7 @@ fn answer_takes_labels_texts_keys_and_notes() {
     let (second, _) = world.ask("s", "toolu_three", &[multi("What?")]);
     let (_, stderr) = exits(&run(&world, &["answer", "A"]), 1);
     assert!(stderr.contains("no open question has `A`") && stderr.contains("hint: "), "{stderr}");
-    exits(&run(&world, &["answer", "three", "docs", "something else"]), 0);
+    exits(&run(&world, &["answer", "three", "docs", "--text", "something else"]), 0);
     assert_eq!(second.reply()["updatedInput"]["answers"], json!({"What?": "Docs, something else"}));
     let (_, stderr) =
         exits(&run(&world, &["answer", "-a", "Pick=a", "-a", "2=Tests", "-a", "What?=Docs", "-n", "1=because"]), 0);

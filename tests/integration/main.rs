@@ -3,8 +3,10 @@
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
 
+mod answer_words;
 mod answers;
 mod api;
+mod ask_output;
 mod browsers;
 mod commands;
 mod deadlines;
@@ -18,6 +20,7 @@ mod events;
 mod fail_open;
 mod faults;
 mod forged;
+mod free_text;
 mod hang_up;
 mod http;
 mod idle;

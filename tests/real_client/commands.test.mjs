@@ -17,7 +17,7 @@ scenario("answerback run: a one-shot run asks, answerback answer answers", async
   const args = ["run", "--", "claude", "-p", "ask me"];
   const run = world.spawn(path.join(world.bin, "answerback"), args, { env: world.personsEnv });
   await world.daemon.opened(call);
-  await world.answerback("answer", "sqlite", "Neither", "--note", "Database=for now");
+  await world.answerback("answer", "-a", "Database=sqlite", "--text", "Licence=Neither", "--note", "Database=for now");
   const shown = await world.shown(call);
   expectAnswered(shown, call, { [DATABASE.question]: "SQLite", [LICENCE.question]: "Neither" });
   expectIncludes(shown.result(call).text, "for now");

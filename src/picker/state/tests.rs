@@ -155,6 +155,25 @@ fn own_words_are_text_whatever_the_keys_mean_elsewhere() {
 }
 
 #[test]
+fn without_free_text_there_are_only_the_options() {
+    let only = |mut question: Value| {
+        question["freeText"] = json!(false);
+        Picker::new(json!([question]))
+    };
+    let mut picker = only(single("Q?"));
+    picker.press("up");
+    assert_eq!((picker.row(), &picker.state.mode), (Row::Option(2), &Mode::Choosing));
+    picker.press("4");
+    picker.state.handle(&Key::Paste("mine".into()));
+    assert_eq!((picker.row(), &picker.state.mode), (Row::Option(2), &Mode::Choosing));
+    assert_eq!(picker.press("enter"), answer(json!({"Q?": "C"})));
+    let mut picker = only(multi("Q?"));
+    picker.press("1 down down");
+    assert_eq!(picker.row(), Row::Continue);
+    assert_eq!(picker.press("enter"), answer(json!({"Q?": ["X"]})));
+}
+
+#[test]
 fn own_words_stay_when_one_looks_elsewhere() {
     let mut picker = Picker::new(json!([single("Q?")]));
     picker.press("4");

@@ -1,0 +1,217 @@
+//! From the words of a command line to an answer that can be sent.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::api::AnswerRequest;
+use crate::ask::Question;
+use crate::terminal::one_line;
+
+use super::exit::hinted;
+use super::options::{self, shell_word};
+use super::which;
+
+/// What was given on the command line, without the key.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// Options, or texts for questions without options, in the order of the questions.
+    pub(super) words: &'a [String],
+    /// Whether the first word would have been taken for a key, if it were one.
+    pub(super) may_begin_with_key: bool,
+    /// `QUESTION=OPTION`.
+    pub(super) answers: &'a [String],
+    /// Words of one's own: `QUESTION=WORDS`, or just the words for the only question.
+    pub(super) texts: &'a [String],
+    /// `QUESTION=TEXT`.
+    pub(super) notes: &'a [String],
+    pub(super) partial: bool,
+}
+
+/// The answers so far, by the text of their question.
+type Chosen<'a> = IndexMap<&'a str, Vec<String>>;
+
+/// Understands all of it, or sends nothing.
+pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<AnswerRequest> {
+    let mut chosen = Chosen::new();
+    add_words(&mut chosen, questions, given)?;
+    for pair in given.answers {
+        let (question, word) = split(questions, pair, "Write QUESTION=ANSWER.")?;
+        add(&mut chosen, question, word, false)?;
+    }
+    for text in given.texts {
+        add_text(&mut chosen, questions, text)?;
+    }
+    for question in questions {
+        let count = chosen.get(question.question.as_str()).map_or(0, Vec::len);
+        if count > 1 && !question.multi_select {
+            return Err(one_answer_only(question, given));
+        }
+    }
+    let mut notes = IndexMap::new();
+    for pair in given.notes {
+        let (question, text) = split(questions, pair, "Write QUESTION=TEXT.")?;
+        notes.insert(question.question.clone(), text.to_owned());
+    }
+    let value = |texts: Vec<String>| match <[String; 1]>::try_from(texts) {
+        Ok([text]) => Value::String(text),
+        Err(texts) => texts.into(),
+    };
+    let answers = chosen.into_iter().map(|(question, texts)| (question.to_owned(), value(texts))).collect();
+    Ok(AnswerRequest { answers, notes, partial: given.partial })
+}
+
+fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Given<'_>) -> anyhow::Result<()> {
+    let may_be_key = |index: usize, word: &str| index == 0 && given.may_begin_with_key && which::may_be_key(word);
+    match (questions, given.words) {
+        (_, []) => {}
+        ([only], words) => {
+            // A label of several words that was not put in quotes.
+            if words.len() > 1 && options::named(only, &words.join(" ")).is_some() {
+                return Err(one_answer_only(only, given));
+            }
+            for (index, word) in words.iter().enumerate() {
+                add(chosen, only, word, may_be_key(index, word))?;
+            }
+        }
+        (several, words) if several.len() == words.len() => {
+            for (index, (question, word)) in several.iter().zip(words).enumerate() {
+                add(chosen, question, word, may_be_key(index, word))?;
+            }
+        }
+        (several, words) => {
+            return Err(hinted(
+                format!("{} questions, and {} answers", several.len(), words.len()),
+                "Give one answer for each question in their order, or use -a QUESTION=ANSWER.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Adds the options that a word means. A question without options takes the word as it is.
+fn add<'a>(chosen: &mut Chosen<'a>, question: &'a Question, word: &str, may_be_key: bool) -> anyhow::Result<()> {
+    let texts = match question.options.as_slice() {
+        [] => vec![word],
+        _ => options::find_all(question, word).map_err(|miss| miss.explain(question, may_be_key))?,
+    };
+    let entry = chosen.entry(&question.question).or_default();
+    for text in texts {
+        // The same option twice is one option; the same free text twice is a slip that is told.
+        if question.options.is_empty() || !entry.iter().any(|other| other == text) {
+            entry.push(text.to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Adds words of one's own.
+fn add_text<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], text: &str) -> anyhow::Result<()> {
+    let (question, words) = match questions {
+        [only] => (only, text),
+        several => split(several, text, "With several questions, write --text QUESTION=WORDS.")?,
+    };
+    if !question.free_text {
+        return Err(hinted(
+            format!("`{}` takes nothing but its options", one_line(&question.question)),
+            format!("The options are {}.", options::listed(question)),
+        ));
+    }
+    chosen.entry(&question.question).or_default().push(words.to_owned());
+    Ok(())
+}
+
+fn one_answer_only(question: &Question, given: Given<'_>) -> anyhow::Error {
+    let phrase = given.words.join(" ");
+    let is_unquoted =
+        given.words.len() > 1 && (question.options.is_empty() || options::named(question, &phrase).is_some());
+    let hint = if is_unquoted {
+        format!("Put an answer of several words in quotes: answerback answer {}", shell_word(&phrase))
+    } else if question.options.is_empty() {
+        "Give it once, on its own or with --text.".to_owned()
+    } else {
+        format!("Give one of its options: {}.", options::listed(question))
+    };
+    hinted(format!("`{}` takes one answer, and there is more than one", one_line(&question.question)), hint)
+}
+
+/// `QUESTION=REST`, where the question is a text (which may have `=` in it), a header or a number.
+fn split<'a, 'b>(questions: &'a [Question], pair: &'b str, form: &str) -> anyhow::Result<(&'a Question, &'b str)> {
+    let named = |name: &str| {
+        let rest = pair.strip_prefix(name)?;
+        rest.strip_prefix('=')
+    };
+    let by_text = questions.iter().find_map(|question| Some((question, named(&question.question)?)));
+    let by_header = || {
+        let mut fitting = questions.iter().filter(|question| !question.header.is_empty()).filter_map(|question| {
+            let (name, rest) = pair.split_once('=')?;
+            (question.header.to_lowercase() == name.to_lowercase()).then_some((question, rest))
+        });
+        fitting.next().filter(|_| fitting.next().is_none())
+    };
+    let by_number = || {
+        let (number, rest) = pair.split_once('=')?;
+        let index = number.trim().parse::<usize>().ok()?.checked_sub(1)?;
+        Some((questions.get(index)?, rest))
+    };
+    by_text.or_else(by_header).or_else(by_number).ok_or_else(|| {
+        let names: Vec<_> = questions.iter().map(|question| format!("`{}`", one_line(&question.question))).collect();
+        hinted(
+            format!("`{}` names no question", one_line(pair)),
+            format!("{form} The questions are {}.", names.join(", ")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn questions() -> Vec<Question> {
+        serde_json::from_value(json!([
+            {"question": "a=b or c?", "header": "Form", "options": [{"label": "Yes"}, {"label": "No"}]},
+            {"question": "Which parts?", "header": "Parts", "multiSelect": true,
+             "options": [{"label": "Tests"}, {"label": "Docs"}]},
+        ]))
+        .unwrap()
+    }
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    fn answers(answers: &[&str], texts: &[&str]) -> anyhow::Result<Value> {
+        let (answers, texts) = (owned(answers), owned(texts));
+        let given = Given { answers: &answers, texts: &texts, ..Given::default() };
+        Ok(serde_json::to_value(draft(&questions(), given)?.answers).unwrap())
+    }
+
+    #[test]
+    fn answers_by_order_text_header_and_number() {
+        let expected = json!({"a=b or c?": "Yes", "Which parts?": ["Tests", "else"]});
+        for (given, texts) in [
+            (["a=b or c?=yes", "Which parts?=tests"], ["Which parts?=else"]),
+            (["form=YES", "PARTS=Tests"], ["parts=else"]),
+            (["1=1", "2=t"], ["2=else"]),
+        ] {
+            assert_eq!(answers(&given, &texts).unwrap(), expected);
+        }
+        let (words, notes) = (owned(&["no", "docs"]), owned(&["Parts=later"]));
+        let draft = draft(&questions(), Given { words: &words, notes: &notes, ..Given::default() }).unwrap();
+        assert_eq!(serde_json::to_value(draft.answers).unwrap(), json!({"a=b or c?": "No", "Which parts?": "Docs"}));
+        assert_eq!(draft.notes["Which parts?"], "later");
+    }
+
+    #[test]
+    fn what_names_no_question_or_no_option_is_refused() {
+        for pair in ["Else?=x", "3=x", "0=x", "no equals sign", "", "1=x", "2=Tests, x"] {
+            assert!(answers(&[pair], &[]).is_err(), "{pair}");
+        }
+        assert!(answers(&["1=Yes", "1=No"], &[]).is_err());
+        assert!(answers(&["1=Yes"], &["1=else"]).is_err());
+        assert!(answers(&[], &["else"]).is_err());
+        assert_eq!(answers(&["1=Yes", "1=yes"], &[]).unwrap(), json!({"a=b or c?": "Yes"}));
+        assert!(draft(&questions(), Given { words: &owned(&["one"]), ..Given::default() }).is_err());
+    }
+}

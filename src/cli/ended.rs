@@ -1,0 +1,67 @@
+//! How a question ended, for whoever comes too late to settle it.
+
+use serde::Serialize;
+
+use crate::api::{AskList, AskView, OutcomeKind, State};
+use crate::ask::{AskKey, Channel};
+use crate::client::{Client, ClientError};
+use crate::terminal::one_line;
+
+use super::exit::hinted;
+use super::which;
+
+/// So many settled questions are searched for a part of a key.
+const SEARCHED: usize = 1000;
+
+/// How it ended, to go after its name: "was answered on the page".
+pub(super) fn ended(ask: &AskView) -> String {
+    let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
+    let place = match by {
+        Some(Channel::Page) => "on the page",
+        Some(Channel::Socket) => "by another command",
+        Some(Channel::Token) => "by another program",
+        Some(Channel::Terminal) => "in the terminal",
+        Some(Channel::Notification) => "from a notification",
+        None => "elsewhere",
+    };
+    match ask.outcome.as_ref().map(|outcome| outcome.kind) {
+        Some(OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal) => format!("was answered {place}"),
+        Some(OutcomeKind::Dismissed) => format!("was dismissed {place}"),
+        Some(OutcomeKind::Released) => format!("was released to the terminal {place}"),
+        Some(OutcomeKind::Expired) => "expired".to_owned(),
+        Some(OutcomeKind::Withdrawn) | None => "was withdrawn".to_owned(),
+    }
+}
+
+/// The error for a question that is settled already.
+pub(super) fn too_late(ask: &AskView) -> anyhow::Error {
+    let question = ask.questions.first().map_or("", |question| &question.question);
+    hinted(
+        format!("`{}` {}", one_line(question), ended(ask)),
+        "`answerback history` shows the settled questions, `answerback pending` the open ones.",
+    )
+}
+
+/// The settled question with this key, or the newest whose key ends with this.
+pub(super) fn find(client: &Client, word: &str) -> anyhow::Result<Option<AskView>> {
+    if word.parse::<AskKey>().is_ok() {
+        return match client.get::<AskView>(&format!("/v1/asks/{word}")) {
+            Ok(ask) => Ok(Some(ask).filter(|ask| ask.state == State::Settled)),
+            Err(ClientError::Refused(problem)) if problem.status == 404 => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+    }
+    if !which::may_be_key(word) {
+        return Ok(None);
+    }
+    let list: AskList = client.get(&format!("/v1/asks?state=settled&limit={SEARCHED}"))?;
+    Ok(list.asks.into_iter().find(|ask| ask.key.ends_with(word)))
+}
+
+/// Settles a question. If somebody was faster, the error says how it ended.
+pub(super) fn settle(client: &Client, ask: &AskView, action: &str, body: &impl Serialize) -> anyhow::Result<AskView> {
+    client.post(&format!("/v1/asks/{}/{action}", ask.key), body).map_err(|error| match &error {
+        ClientError::Refused(problem) => problem.ask.as_deref().map(too_late).unwrap_or_else(|| error.into()),
+        _ => error.into(),
+    })
+}
