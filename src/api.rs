@@ -1,6 +1,8 @@
 //! What the HTTP API says and hears, as types: for the daemon that serves it and for the commands that use it.
 
 mod devices;
+mod hooks;
+mod schema;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -14,6 +16,7 @@ pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
 };
+pub use hooks::{HookInput, HookOutput};
 
 /// One call that wants a person.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
@@ -196,8 +199,10 @@ pub struct AskContext {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PreviewRequest {
     /// The place of the question, from 0.
+    #[schema(maximum = 15)]
     pub question: usize,
     /// The place of the option, from 0.
+    #[schema(maximum = 63)]
     pub option: usize,
 }
 
@@ -232,24 +237,37 @@ impl From<&Change> for EventView {
 
 /// A question of any program.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(examples(json!({
+    "questions": [{"question": "Deploy to production?", "options": [{"label": "Yes"}, {"label": "No"}]}],
+    "project": "/home/me/shop",
+    "timeout_seconds": 600
+})))]
 pub struct AskRequest {
-    /// What to ask.
+    /// What to ask. No two have the same text.
+    #[serde(deserialize_with = "schema::questions")]
+    #[schema(min_items = 1, max_items = 16)]
     pub questions: Vec<Question>,
-    /// The directory it is about.
+    /// The directory it is about; at most 4 KiB in UTF-8.
+    #[schema(max_length = 4096)]
     pub project: Option<String>,
     /// After how many seconds nobody needs the answer any more.
+    #[schema(maximum = 4294967295_u32)]
     pub timeout_seconds: Option<u32>,
 }
 
-/// An answer as it is sent.
+/// An answer as it is sent. Each text has at most 16 KiB in UTF-8.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(examples(json!({
+    "answers": {"Deploy to production?": "Yes"},
+    "notes": {"Deploy to production?": "but not before noon"}
+})))]
 pub struct AnswerRequest {
     /// Question text to a label, a free text, or an array of labels for a multi-select question.
-    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    #[schema(schema_with = schema::answers)]
     pub answers: IndexMap<String, Value>,
     /// Question text to a note that goes along with its answer.
     #[serde(default)]
-    #[schema(value_type = std::collections::HashMap<String, String>)]
+    #[schema(schema_with = schema::notes)]
     pub notes: IndexMap<String, String>,
     /// Whether questions may be left unanswered.
     #[serde(default)]
@@ -259,8 +277,10 @@ pub struct AnswerRequest {
 /// Why a question is not answered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
+#[schema(examples(json!({"reason": "Not today."})))]
 pub struct DismissRequest {
-    /// The asker is told.
+    /// The asker is told; at most 16 KiB in UTF-8.
+    #[schema(max_length = 16384)]
     pub reason: Option<String>,
 }
 
@@ -310,8 +330,10 @@ pub struct Session {
 pub struct Problem {
     /// Names the kind of error, and does not change.
     #[serde(rename = "type")]
+    #[schema(pattern = "^urn:answerback:problem:[a-z-]+$")]
     pub kind: String,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
     /// What happened.
     pub title: String,

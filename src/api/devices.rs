@@ -84,6 +84,7 @@ pub struct TokenRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ConfirmRequest {
     /// Six of them.
+    #[schema(pattern = "^[0-9]{6}$")]
     pub check: String,
 }
 

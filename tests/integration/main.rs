@@ -9,6 +9,7 @@ mod browsers;
 mod commands;
 mod deadlines;
 mod dependencies;
+mod description;
 mod devices;
 mod docs;
 mod doctor;
