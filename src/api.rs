@@ -32,6 +32,7 @@ pub struct AskView {
     /// Who asks.
     pub origin: Origin,
     /// The directory the asker works in.
+    #[schema(required = true)]
     pub project: Option<String>,
     /// What is asked.
     pub questions: Vec<Question>,
@@ -45,14 +46,16 @@ pub struct AskView {
     pub opened_at: Timestamp,
     /// When it is too late.
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub expires_at: Option<Timestamp>,
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub settled_at: Option<Timestamp>,
     /// How it ended; null while it is open.
+    #[schema(required = true)]
     pub outcome: Option<OutcomeView>,
     /// What the agent was seen to have received; null until it is seen.
+    #[schema(required = true)]
     pub receipt: Option<Receipt>,
 }
 
@@ -94,10 +97,11 @@ pub struct OutcomeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who did it.
+    #[schema(required = true)]
     pub by: Option<Source>,
 }
 
-/// How an ask ended, in one word: the names of [`Outcome::kind`].
+/// How an ask ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "see ask::Outcome")]
@@ -177,6 +181,7 @@ pub struct AskList {
     /// The newest change this list knows of: for `since`, and for `Last-Event-ID`.
     pub cursor: String,
     /// There are more: for `before`.
+    #[schema(required = true)]
     pub next: Option<i64>,
 }
 
@@ -190,8 +195,10 @@ pub struct ProjectList {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskContext {
     /// The last thing the agent said before it asked.
+    #[schema(required = true)]
     pub said: Option<String>,
     /// The branch it works on.
+    #[schema(required = true)]
     pub branch: Option<String>,
 }
 
@@ -200,9 +207,11 @@ pub struct AskContext {
 pub struct PreviewRequest {
     /// The place of the question, from 0.
     #[schema(maximum = 15)]
+    #[serde(deserialize_with = "schema::whole")]
     pub question: usize,
     /// The place of the option, from 0.
     #[schema(maximum = 63)]
+    #[serde(deserialize_with = "schema::whole")]
     pub option: usize,
 }
 
@@ -251,7 +260,8 @@ pub struct AskRequest {
     #[schema(max_length = 4096)]
     pub project: Option<String>,
     /// After how many seconds nobody needs the answer any more.
-    #[schema(maximum = 4294967295_u32)]
+    #[schema(format = Int64, maximum = 4294967295_u32)]
+    #[serde(default, deserialize_with = "schema::whole_or_null")]
     pub timeout_seconds: Option<u32>,
 }
 

@@ -2,14 +2,21 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Type};
 
 use crate::ask::{MAX_TEXT, Question};
 
+/// Not blank. U+0085 is white space to Unicode, but not to the regular expressions of JSON Schema.
+const NOT_BLANK: &str = r"[^\s\u0085]";
+
 /// A text that is not blank. The limit is in bytes; characters beyond ASCII have several.
 fn text() -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(MAX_TEXT)).pattern(Some(r"\S"))
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(MAX_TEXT))
+        .pattern(Some(NOT_BLANK))
 }
 
 fn by_question(description: &str) -> ObjectBuilder {
@@ -22,6 +29,7 @@ pub(super) fn answers() -> Object {
     let answer = OneOfBuilder::new().item(text()).item(several);
     by_question("Question text to a label, a free text, or an array of labels where more than one may be chosen.")
         .additional_properties(Some(AdditionalProperties::RefOr(answer.into())))
+        .min_properties(Some(1))
         .build()
 }
 
@@ -43,4 +51,32 @@ pub(super) fn questions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
         return Err(D::Error::custom("a question and an option are objects, not arrays"));
     }
     questions.into_iter().map(|question| Question::deserialize(question).map_err(D::Error::custom)).collect()
+}
+
+/// A whole number, also if it is written with a fraction of zero: to JSON Schema, `24.0` is an integer.
+pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>>(deserializer: D) -> Result<T, D::Error> {
+    let number = Number::deserialize(deserializer)?;
+    as_whole(&number).and_then(|whole| T::try_from(whole).ok()).ok_or_else(|| {
+        let range = std::any::type_name::<T>();
+        D::Error::custom(format_args!("{number} is not a whole number that fits {range}"))
+    })
+}
+
+/// The same, or nothing.
+pub(super) fn whole_or_null<'de, D: Deserializer<'de>, T: TryFrom<u64>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(bound = "T: TryFrom<u64>")]
+    struct Whole<T>(#[serde(deserialize_with = "whole")] T);
+    Ok(Option::<Whole<T>>::deserialize(deserializer)?.map(|Whole(number)| number))
+}
+
+fn as_whole(number: &Number) -> Option<u64> {
+    /// Beyond this, not every whole number is a float.
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    number.as_u64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..EXACT).contains(float))?;
+        format!("{float:.0}").parse().ok()
+    })
 }

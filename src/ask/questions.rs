@@ -12,7 +12,7 @@ const MAX_OPTIONS: usize = 64;
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The question; its answer is given under this text. At most 16 KiB in UTF-8.
-    #[schema(min_length = 1, max_length = 16384, pattern = r"\S")]
+    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
     pub question: String,
     /// A word or two for a chip or a tab.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct QuestionOption {
     /// The answer, if this is chosen. At most 16 KiB in UTF-8.
-    #[schema(min_length = 1, max_length = 16384, pattern = r"\S")]
+    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
     pub label: String,
     /// What it means.
     #[serde(default)]

@@ -92,7 +92,7 @@ pub(super) fn patience(wait: Option<Seconds>) -> Duration {
 /// With `since` and `wait` it is a long poll: it returns as soon as anything has changed after that cursor, or when the
 /// time is up. The `ETag` changes with the cursor; `If-None-Match` gives 304.
 #[utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
-    params(ListParams, ("if-none-match" = Option<String>, Header, description = "The `ETag` of a list that is known already")),
+    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of a list that is known already")),
     responses(
         (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "Of this list"))),
         (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "Of this list")))))]

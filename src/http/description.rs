@@ -12,10 +12,14 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::api::Problem;
 
 use super::guard::Scope;
 
 const SCHEME: &str = "token";
+const PROBLEM: &str = "Problem";
 
 const ABOUT: &str = "\
 Open questions of coding agents, and their answers. docs/api.md explains it with examples.
@@ -72,7 +76,12 @@ pub(super) fn describe(openapi: &mut OpenApi) {
     let tags = tags.map(|(name, about)| TagBuilder::new().name(name).description(Some(about)).build());
     openapi.tags = Some(tags.to_vec());
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(CREDENTIALS)).build();
-    openapi.components.get_or_insert_default().add_security_scheme(SCHEME, SecurityScheme::Http(bearer));
+    let components = openapi.components.get_or_insert_default();
+    components.add_security_scheme(SCHEME, SecurityScheme::Http(bearer));
+    // No handler names it: `complete` does.
+    let mut schemas = vec![(PROBLEM.to_owned(), Problem::schema())];
+    Problem::schemas(&mut schemas);
+    components.schemas.extend(schemas);
 }
 
 /// Adds to each operation of a group what holds for all of them; `None` is the group that needs no token.
@@ -154,7 +163,7 @@ fn add(operation: &mut Operation, status: &str, description: &str) {
 }
 
 fn as_problem(status: &str, response: &mut Response) {
-    let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+    let problem = Content::new(Some(Ref::from_schema_name(PROBLEM)));
     response.content.insert("application/problem+json".to_owned(), RefOr::T(problem));
     let header = |description: &str, kind| {
         let schema = ObjectBuilder::new().schema_type(kind).build();

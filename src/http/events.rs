@@ -28,7 +28,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 ///
 /// The id of an event is a cursor. `Last-Event-ID` replays everything after it; without, the stream begins now.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
-    params(("last-event-id" = Option<String>, Header, description = "The last cursor that was seen", pattern = "^[0-9]+$")),
+    params(("last-event-id" = Option<String>, Header, nullable = false, description = "The last cursor that was seen", pattern = "^[0-9]+$")),
     responses(
         (status = 200, body = EventView, content_type = "text/event-stream", description = "An endless stream; each `data` is one"),
         (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]

@@ -23,13 +23,13 @@ use super::extract::JsonBytes;
 /// ask after two seconds, unless it comes back with the same call.
 #[utoipa::path(post, path = "/v1/hooks/claude-code", operation_id = "handInHook", tag = "hooks",
     params(
-        ("x-answerback-attended" = Option<String>, Header, description = "`1`: a person is at the terminal; `0`: nobody is"),
-        ("x-answerback-entrypoint" = Option<String>, Header, description = "How the agent was started, for example `cli`"),
-        ("x-answerback-agent" = Option<String>, Header, description = "The agent and its version"),
-        ("x-answerback-agent-pid" = Option<String>, Header, description = "The agent's process"),
-        ("x-answerback-mode" = Option<String>, Header,
+        ("x-answerback-attended" = Option<String>, Header, nullable = false, description = "`1`: a person is at the terminal; `0`: nobody is"),
+        ("x-answerback-entrypoint" = Option<String>, Header, nullable = false, description = "How the agent was started, for example `cli`"),
+        ("x-answerback-agent" = Option<String>, Header, nullable = false, description = "The agent and its version"),
+        ("x-answerback-agent-pid" = Option<String>, Header, nullable = false, description = "The agent's process"),
+        ("x-answerback-mode" = Option<String>, Header, nullable = false,
             description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
-        ("x-answerback-resumed" = Option<String>, Header, description = "There if the same call is made again after a lost connection"),
+        ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "There if the same call is made again after a lost connection"),
     ),
     request_body(content = HookInput, description = "The hook's input"),
     responses(

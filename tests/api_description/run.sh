@@ -67,13 +67,22 @@ socket_url=$(<"$scratch/socket-url")
 description=$scratch/openapi.json
 curl --silent --show-error --fail-with-body -H "Authorization: Bearer $token" "$url/v1/openapi.json" -o "$description"
 "$python" -m openapi_spec_validator "$description"
+"$python" "$here/examples.py" "$description"
 
-# only NAME ROLE...: a description of the operations that need one of these roles; without a role, of those that need no token.
+# only NAME ROLE...: writes NAME.json, which describes the operations that need one of these roles; `none` is no token.
 only() {
     jq --args '
         def role: .security[0].token[0]? // "none";
         .paths |= (map_values(with_entries(select(.value | role | IN($ARGS.positional[])))) | del(.[] | select(. == {})))
     ' "${@:2}" <"$description" >"$scratch/$1.json"
+}
+
+# without NAME PATH...: takes operations out of NAME.json.
+without() {
+    local path
+    for path in "${@:2}"; do
+        jq --arg path "$path" 'del(.paths[$path])' <"$scratch/$1.json" >"$scratch/$1.new" && mv "$scratch/$1.new" "$scratch/$1.json"
+    done
 }
 
 # schemathesis NAME URL ARGUMENTS...: what is described in NAME.json against the daemon at this URL.
@@ -87,13 +96,17 @@ failed=0
 
 echo '== with the token of daemon.json'
 only token read answer ask
-schemathesis token "$url" --header "Authorization: Bearer $token" "$@" || failed=1
+# It is endless. tests/integration/events.rs reads it.
+without token /v1/events
+schemathesis token "$url" --header "Authorization: Bearer $token" --exclude-checks=refused_without_token "$@" || failed=1
 
 echo '== over the socket: what needs no token, and what no token may do'
 only socket none hook admin
-schemathesis socket "$socket_url" "$@" || failed=1
+# It would end the test.
+without socket /v1/stop
+schemathesis socket "$socket_url" --exclude-checks=refused_without_token "$@" || failed=1
 
 echo '== without a token'
 only all read answer ask hook admin
-schemathesis all "$url" --checks=refused_without_token "$@" || failed=1
+schemathesis all "$url" --max-examples=5 --checks=refused_without_token "$@" || failed=1
 exit $failed
