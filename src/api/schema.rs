@@ -54,29 +54,43 @@ pub(super) fn questions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
 }
 
 /// A whole number, also if it is written with a fraction of zero: to JSON Schema, `24.0` is an integer.
-pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>>(deserializer: D) -> Result<T, D::Error> {
+pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u32>>(deserializer: D) -> Result<T, D::Error> {
     let number = Number::deserialize(deserializer)?;
-    as_whole(&number).and_then(|whole| T::try_from(whole).ok()).ok_or_else(|| {
-        let range = std::any::type_name::<T>();
-        D::Error::custom(format_args!("{number} is not a whole number that fits {range}"))
-    })
+    let whole = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(float));
+    // Within these limits every whole number is exact as a float.
+    whole
+        .and_then(|float| T::try_from(float as u32).ok())
+        .ok_or_else(|| D::Error::custom(format_args!("expected a whole number from 0 to {}, not {number}", u32::MAX)))
 }
 
 /// The same, or nothing.
-pub(super) fn whole_or_null<'de, D: Deserializer<'de>, T: TryFrom<u64>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
+pub(super) fn whole_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(bound = "T: TryFrom<u64>")]
-    struct Whole<T>(#[serde(deserialize_with = "whole")] T);
-    Ok(Option::<Whole<T>>::deserialize(deserializer)?.map(|Whole(number)| number))
+    struct Whole(#[serde(deserialize_with = "whole")] u32);
+    Ok(Option::<Whole>::deserialize(deserializer)?.map(|Whole(number)| number))
 }
 
-fn as_whole(number: &Number) -> Option<u64> {
-    /// Beyond this, not every whole number is a float.
-    const EXACT: f64 = (1_u64 << 53) as f64;
-    number.as_u64().or_else(|| {
-        let float = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..EXACT).contains(float))?;
-        format!("{float:.0}").parse().ok()
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_told_by_their_value() {
+        let read = |json: &str| whole_or_null(&mut serde_json::Deserializer::from_str(json)).ok();
+        for (json, number) in [("0", 0), ("24", 24), ("24.0", 24), ("1e3", 1000), ("-0.0", 0), ("4294967295", u32::MAX)]
+        {
+            assert_eq!(read(json), Some(Some(number)), "{json}");
+        }
+        assert_eq!(read("null"), Some(None));
+        for json in ["-1", "1.5", "4294967296", "1e300", "\"1\"", "[1]", "true"] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn questions_are_objects() {
+        let read = |json: &str| questions(&mut serde_json::Deserializer::from_str(json)).is_ok();
+        assert!(read(r#"[{"question": "Q?", "options": [{"label": "A"}]}, {"question": "R?"}]"#));
+        assert!(!read(r#"[["Q?"]]"#) && !read(r#"[{"question": "Q?", "options": [["A"]]}]"#) && !read(r#"[3]"#));
+    }
 }

@@ -21,7 +21,7 @@ use crate::token::Token;
 use super::App;
 use super::extract::{Json, Key, Params};
 use super::guard::Caller;
-use super::query::{FilterText, Id, PageSize, Position, Seconds};
+use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
 /// The longest path of a project, in bytes.
@@ -37,16 +37,16 @@ pub(super) struct ListParams {
     state: ListState,
     /// Only of this session.
     #[param(inline)]
-    session: Option<FilterText>,
+    session: Option<SessionName>,
     /// Only of this project: the directory, as the ask has it.
     #[param(inline)]
-    project: Option<FilterText>,
+    project: Option<Directory>,
     /// Only those that ended like this.
     #[param(inline)]
     outcome: Option<OutcomeKind>,
     /// Only with this text in a question, an answer, a note or a reason.
     #[param(inline)]
-    text: Option<FilterText>,
+    text: Option<SearchText>,
     /// Only those opened at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     opened_since: Option<Timestamp>,
@@ -120,10 +120,10 @@ pub(super) async fn list(
     let limit = params.limit.and_then(|limit| usize::try_from(limit.get()).ok()).unwrap_or(default_limit);
     let filter = Filter {
         state,
-        session: params.session.map(FilterText::into_string),
-        project: params.project.map(FilterText::into_string),
+        session: params.session.map(SessionName::into_string),
+        project: params.project.map(Directory::into_string),
         outcome: params.outcome.map(|kind| kind.name().to_owned()),
-        text: params.text.map(FilterText::into_string),
+        text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
         before: params.before.map(|id| AskId(id.signed())),
         // One more, to know whether there are more.

@@ -26,8 +26,8 @@ Open questions of coding agents, and their answers. docs/api.md explains it with
 
 The API is on 127.0.0.1, and on a unix socket for programs of the same user; `daemon.json` in the state directory names both, \
 and a token. Every error is `application/problem+json`. A path that does not exist is 404, and a method that a path does not \
-have is 405; without a valid token both are 401. Unknown fields of a body are ignored, unknown parameters of a query are \
-refused.";
+have is 405; without a valid token both are 401. A request whose head is over 32 KiB is 431, without a body. Unknown fields of \
+a body are ignored, unknown parameters of a query are refused.";
 
 const CREDENTIALS: &str = "\
 `Authorization: Bearer TOKEN`. An operation names the role that it needs. Who has which:

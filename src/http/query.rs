@@ -13,8 +13,6 @@ use utoipa::{PartialSchema, ToSchema};
 const MAX_WAIT: u64 = 300;
 /// The largest number that every JSON reader takes exactly.
 const MAX_EXACT: u64 = (1 << 53) - 1;
-/// More than any directory's name has.
-const MAX_FILTER: usize = 4096;
 
 /// How many seconds to wait.
 pub(super) type Seconds = Whole<0, MAX_WAIT>;
@@ -24,8 +22,13 @@ pub(super) type PageSize = Whole<1, 1000>;
 pub(super) type Position = Whole<0, MAX_EXACT>;
 /// The id of an ask.
 pub(super) type Id = Whole<1, MAX_EXACT>;
+// Together and percent-encoded, with up to twelve bytes for a character, these fit into the head of a request.
+/// A session, which is part of a key.
+pub(super) type SessionName = Text<128>;
+/// A directory.
+pub(super) type Directory = Text<1024>;
 /// Something to look for.
-pub(super) type FilterText = Text<MAX_FILTER>;
+pub(super) type SearchText = Text<512>;
 
 /// A whole number within limits.
 #[derive(Debug, Clone, Copy)]
