@@ -1,6 +1,8 @@
 //! What the HTTP API says and hears, as types: for the daemon that serves it and for the commands that use it.
 
 mod devices;
+mod hooks;
+mod schema;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -14,6 +16,7 @@ pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
 };
+pub use hooks::{HookInput, HookOutput};
 
 /// One call that wants a person.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
@@ -29,6 +32,7 @@ pub struct AskView {
     /// Who asks.
     pub origin: Origin,
     /// The directory the asker works in.
+    #[schema(required = true)]
     pub project: Option<String>,
     /// What is asked.
     pub questions: Vec<Question>,
@@ -42,14 +46,16 @@ pub struct AskView {
     pub opened_at: Timestamp,
     /// When it is too late.
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub expires_at: Option<Timestamp>,
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub settled_at: Option<Timestamp>,
     /// How it ended; null while it is open.
+    #[schema(required = true)]
     pub outcome: Option<OutcomeView>,
     /// What the agent was seen to have received; null until it is seen.
+    #[schema(required = true)]
     pub receipt: Option<Receipt>,
 }
 
@@ -91,10 +97,11 @@ pub struct OutcomeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who did it.
+    #[schema(required = true)]
     pub by: Option<Source>,
 }
 
-/// How an ask ended, in one word: the names of [`Outcome::kind`].
+/// How an ask ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "see ask::Outcome")]
@@ -174,6 +181,7 @@ pub struct AskList {
     /// The newest change this list knows of: for `since`, and for `Last-Event-ID`.
     pub cursor: String,
     /// There are more: for `before`.
+    #[schema(required = true)]
     pub next: Option<i64>,
     /// So many are left out because the store cannot read them any more: `answerback doctor` names them.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -194,8 +202,10 @@ pub struct ProjectList {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskContext {
     /// The last thing the agent said before it asked.
+    #[schema(required = true)]
     pub said: Option<String>,
     /// The branch it works on.
+    #[schema(required = true)]
     pub branch: Option<String>,
 }
 
@@ -203,8 +213,12 @@ pub struct AskContext {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PreviewRequest {
     /// The place of the question, from 0.
+    #[schema(maximum = 15)]
+    #[serde(deserialize_with = "schema::whole")]
     pub question: usize,
     /// The place of the option, from 0.
+    #[schema(maximum = 63)]
+    #[serde(deserialize_with = "schema::whole")]
     pub option: usize,
 }
 
@@ -239,24 +253,38 @@ impl From<&Change> for EventView {
 
 /// A question of any program.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(examples(json!({
+    "questions": [{"question": "Deploy to production?", "options": [{"label": "Yes"}, {"label": "No"}]}],
+    "project": "/home/me/shop",
+    "timeout_seconds": 600
+})))]
 pub struct AskRequest {
-    /// What to ask.
+    /// What to ask. No two have the same text.
+    #[serde(deserialize_with = "schema::questions")]
+    #[schema(min_items = 1, max_items = 16)]
     pub questions: Vec<Question>,
-    /// The directory it is about.
+    /// The directory it is about; at most 4 KiB in UTF-8.
+    #[schema(max_length = 4096)]
     pub project: Option<String>,
     /// After how many seconds nobody needs the answer any more.
+    #[schema(format = Int64, maximum = 4294967295_u32)]
+    #[serde(default, deserialize_with = "schema::whole_or_null")]
     pub timeout_seconds: Option<u32>,
 }
 
-/// An answer as it is sent.
+/// An answer as it is sent. Each text has at most 16 KiB in UTF-8.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(examples(json!({
+    "answers": {"Deploy to production?": "Yes"},
+    "notes": {"Deploy to production?": "but not before noon"}
+})))]
 pub struct AnswerRequest {
     /// Question text to a label, a free text, or an array of labels for a multi-select question.
-    #[schema(value_type = std::collections::HashMap<String, Value>)]
+    #[schema(schema_with = schema::answers)]
     pub answers: IndexMap<String, Value>,
     /// Question text to a note that goes along with its answer.
     #[serde(default)]
-    #[schema(value_type = std::collections::HashMap<String, String>)]
+    #[schema(schema_with = schema::notes)]
     pub notes: IndexMap<String, String>,
     /// Whether questions may be left unanswered.
     #[serde(default)]
@@ -266,8 +294,10 @@ pub struct AnswerRequest {
 /// Why a question is not answered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
+#[schema(examples(json!({"reason": "Not today."})))]
 pub struct DismissRequest {
-    /// The asker is told.
+    /// The asker is told; at most 16 KiB in UTF-8.
+    #[schema(max_length = 16384)]
     pub reason: Option<String>,
 }
 
@@ -317,8 +347,10 @@ pub struct Session {
 pub struct Problem {
     /// Names the kind of error, and does not change.
     #[serde(rename = "type")]
+    #[schema(pattern = "^urn:answerback:problem:[a-z-]+$")]
     pub kind: String,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
     /// What happened.
     pub title: String,

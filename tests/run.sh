@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the static hook,
-# the real Claude Code, the page in a real browser, the installation.
+# Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the API's description of
+# itself, the static hook, the real Claude Code, the page in a real browser, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, static-hook, real-client, page, install
+#   tests/run.sh integration   one part: unit, integration, api-description, static-hook, real-client, page, install
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
-# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js, Chromium) with apt-get where it may, and Claude Code with npm into
-# ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
+# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js, Chromium) with apt-get where it may, and Claude Code with npm and
+# the checkers of the API's description with pip into ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration static-hook real-client page install)
+all_parts=(unit integration api-description static-hook real-client page install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -49,6 +49,7 @@ run_part() {
     case $1 in
         unit) cargo test --workspace --lib --bins && cargo test --workspace --doc ;;
         integration) cargo test --test integration ;;
+        api-description) install_venv && cargo build && tests/api_description/run.sh ;;
         static-hook) static_hook ;;
         real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
         page) install_command chromium chromium && cargo build && tests/browser/run.sh ;;
@@ -59,6 +60,13 @@ run_part() {
             return 2
             ;;
     esac
+}
+
+# Debian keeps what makes virtual environments apart from Python.
+install_venv() {
+    if python3 -c 'import ensurepip' 2>/dev/null; then return 0; fi
+    # There is no command to look for, so this name is looked for and never found.
+    install_command python3-venv python3-venv
 }
 
 # The same source, without the C library of the machine: it must build and keep the promise of an empty success.
@@ -91,7 +99,7 @@ for part in "${parts[@]}"; do
     else
         failed=$((failed + 1)) verdict=FAILED
     fi
-    summary+=("$(printf '%-13s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
+    summary+=("$(printf '%-15s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
 done
 
 say "summary"

@@ -25,6 +25,7 @@ pub struct Pairing {
     /// What the device opens; the code is in it.
     pub url: String,
     /// SHA-256 of the certificate the device will see, as browsers show it; null where a proxy shows its own.
+    #[schema(required = true)]
     pub fingerprint: Option<String>,
     /// How long the code is good.
     pub expires_in_seconds: u64,
@@ -51,6 +52,7 @@ pub enum PairingState {
 pub struct PairingView {
     pub state: PairingState,
     /// What the device is called, once there is one.
+    #[schema(required = true)]
     pub name: Option<String>,
 }
 
@@ -84,6 +86,7 @@ pub struct TokenRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ConfirmRequest {
     /// Six of them.
+    #[schema(pattern = "^[0-9]{6}$")]
     pub check: String,
 }
 

@@ -12,13 +12,15 @@ const MAX_OPTIONS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// The question; its answer is given under this text.
+    /// The question; its answer is given under this text. At most 16 KiB in UTF-8.
+    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
     pub question: String,
     /// A word or two for a chip or a tab.
     #[serde(default)]
     pub header: String,
     /// What can be chosen; none means free text.
     #[serde(default)]
+    #[schema(max_items = 64)]
     pub options: Vec<QuestionOption>,
     /// Whether more than one option may be chosen.
     #[serde(default)]
@@ -40,7 +42,8 @@ fn is_yes(value: &bool) -> bool {
 /// One option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct QuestionOption {
-    /// The answer, if this is chosen.
+    /// The answer, if this is chosen. At most 16 KiB in UTF-8.
+    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
     pub label: String,
     /// What it means.
     #[serde(default)]

@@ -27,9 +27,9 @@ pub(super) struct Args {
     /// Only those asked since: 12h, 7d, 2026-11-16
     #[arg(long, value_parser = time::parse_since)]
     since: Option<Timestamp>,
-    /// At most so many
-    #[arg(long, default_value_t = 20)]
-    limit: usize,
+    /// At most so many, from 1 to 1000
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
     /// Print JSON, as `GET /v1/asks` gives it
     #[arg(long)]
     json: bool,

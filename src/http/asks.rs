@@ -21,42 +21,49 @@ use crate::token::Token;
 use super::App;
 use super::extract::{Json, Key, Params};
 use super::guard::Caller;
+use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
-/// The longest a request may be parked: shorter than what proxies and clients put up with.
-const MAX_WAIT: u64 = 300;
 const DEFAULT_PAGE: usize = 100;
-const MAX_PAGE: usize = 1000;
+/// The longest path of a project, in bytes.
+const MAX_PROJECT: usize = 4096;
 
 /// Which asks to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListParams {
     /// `open` (the default), `settled` or `all`.
-    #[param(inline)]
+    #[param(inline, required = false)]
     state: ListState,
     /// Only of this session.
-    session: Option<String>,
+    #[param(inline)]
+    session: Option<SessionName>,
     /// Only of this project: the directory, as the ask has it.
-    project: Option<String>,
+    #[param(inline)]
+    project: Option<Directory>,
     /// Only those that ended like this.
     #[param(inline)]
     outcome: Option<OutcomeKind>,
     /// Only with this text in a question, an answer, a note or a reason.
-    text: Option<String>,
+    #[param(inline)]
+    text: Option<SearchText>,
     /// Only those opened at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     opened_since: Option<Timestamp>,
-    /// At most so many: 100 if nothing is said, 1000 at most; the open ones are all listed.
-    limit: Option<usize>,
+    /// At most so many. If nothing is said: all that are open, otherwise 100.
+    #[param(inline)]
+    limit: Option<PageSize>,
     /// Only older ones than this: `next` of the page before.
-    before: Option<i64>,
+    #[param(inline)]
+    before: Option<Id>,
     /// Also the questions that `answerback doctor` asks itself.
     probes: bool,
     /// Wait until something has changed after this cursor.
-    since: Option<i64>,
-    /// But not longer than so many seconds: 300 at most.
-    wait: Option<u64>,
+    #[param(inline)]
+    since: Option<Position>,
+    /// But not longer than so many seconds. Without `since` there is nothing to wait for.
+    #[param(inline)]
+    wait: Option<Seconds>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
@@ -70,23 +77,27 @@ enum ListState {
 
 /// How long to wait for the outcome.
 #[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GetParams {
-    /// Return when the ask is settled, or after so many seconds: 300 at most.
-    wait: Option<u64>,
+    /// Return when the ask is settled, or after so many seconds.
+    #[param(inline)]
+    wait: Option<Seconds>,
 }
 
-pub(super) fn patience(seconds: Option<u64>) -> Duration {
-    Duration::from_secs(seconds.unwrap_or(0).min(MAX_WAIT))
+pub(super) fn patience(wait: Option<Seconds>) -> Duration {
+    Duration::from_secs(wait.map_or(0, Seconds::get))
 }
 
 /// Lists asks, newest first.
 ///
 /// With `since` and `wait` it is a long poll: it returns as soon as anything has changed after that cursor, or when the
 /// time is up. The `ETag` changes with the cursor; `If-None-Match` gives 304.
-#[utoipa::path(get, path = "/v1/asks", params(ListParams), responses(
-    (status = 200, body = AskList), (status = 304, description = "Nothing has changed"), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
+    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of a list that is known already")),
+    responses(
+        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "Of this list"))),
+        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "Of this list")))))]
 pub(super) async fn list(
     State(app): State<App>,
     Params(params): Params<ListParams>,
@@ -94,7 +105,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let mut cursor = app.registry.cursor();
     if let Some(since) = params.since {
-        let changed = cursor.wait_for(|newest| *newest != Cursor(since));
+        let changed = cursor.wait_for(|newest| *newest != Cursor(since.signed()));
         app.wait_at_most(patience(params.wait), changed).await;
     }
     // Before the list is made: a change in between is seen again rather than missed.
@@ -103,20 +114,20 @@ pub(super) async fn list(
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == etag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
     }
-    let (state, default_limit, max_limit) = match params.state {
-        ListState::Open => (StateFilter::Open, usize::MAX, usize::MAX),
-        ListState::Settled => (StateFilter::Settled, DEFAULT_PAGE, MAX_PAGE),
-        ListState::All => (StateFilter::All, DEFAULT_PAGE, MAX_PAGE),
+    let (state, default_limit) = match params.state {
+        ListState::Open => (StateFilter::Open, usize::MAX),
+        ListState::Settled => (StateFilter::Settled, DEFAULT_PAGE),
+        ListState::All => (StateFilter::All, DEFAULT_PAGE),
     };
-    let limit = params.limit.unwrap_or(default_limit).min(max_limit);
+    let limit = params.limit.and_then(|limit| usize::try_from(limit.get()).ok()).unwrap_or(default_limit);
     let filter = Filter {
         state,
-        session: params.session,
-        project: params.project,
+        session: params.session.map(SessionName::into_string),
+        project: params.project.map(Directory::into_string),
         outcome: params.outcome.map(|kind| kind.name().to_owned()),
-        text: params.text,
+        text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
-        before: params.before.map(AskId),
+        before: params.before.map(|id| AskId(id.signed())),
         probes: params.probes,
         limit,
     };
@@ -131,14 +142,16 @@ pub(super) async fn list(
 }
 
 /// The projects there are asks of, open or settled.
-#[utoipa::path(get, path = "/v1/projects", responses((status = 200, body = ProjectList), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
+    (status = 200, body = ProjectList, description = "The directories")))]
 pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
     Ok(JsonReply(ProjectList { projects: app.store.projects().await? }))
 }
 
 /// One ask. With `wait` it returns once the ask is settled.
-#[utoipa::path(get, path = "/v1/asks/{key}", params(("key" = String, Path), GetParams), responses(
-    (status = 200, body = AskView), (status = 404, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/asks/{key}", operation_id = "getAsk", tag = "asks", params(Key, GetParams), responses(
+    (status = 200, body = AskView, description = "The ask as it is"),
+    (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn get(
     State(app): State<App>,
     Key(key): Key,
@@ -156,14 +169,14 @@ pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
 }
 
 /// Answers an ask. The first answer wins; saying the same again is no error.
-#[utoipa::path(post, path = "/v1/asks/{key}/answer", params(("key" = String, Path)), request_body = AnswerRequest, responses(
+#[utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
+    params(Key), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts, and is on disk"),
     (status = 204, description = "The same, told to a ticket"),
-    (status = 404, body = Problem),
-    (status = 409, body = Problem, description = "Somebody answered differently before; `ask` holds that answer"),
-    (status = 410, body = Problem, description = "The ask ended without an answer"),
-    (status = 422, body = Problem, description = "`errors` says what is wrong with which question"),
-    (status = "default", body = Problem)))]
+    (status = 404, description = "There is no ask with this key (`not-found`)."),
+    (status = 409, description = "Somebody answered differently before (`answered-already`); `ask` holds that answer."),
+    (status = 410, description = "The ask ended without an answer (`closed`); `ask` says how."),
+    (status = 422, description = "The answer does not fit the questions (`invalid`); `errors` says what is wrong with which.")))]
 pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -187,9 +200,13 @@ pub(super) async fn answer(
 }
 
 /// Refuses to answer; the asker is told, with the reason.
-#[utoipa::path(post, path = "/v1/asks/{key}/dismiss", params(("key" = String, Path)), request_body = DismissRequest, responses(
-    (status = 200, body = AskView), (status = 404, body = Problem), (status = 409, body = Problem),
-    (status = 410, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
+    params(Key), request_body = DismissRequest, responses(
+    (status = 200, body = AskView, description = "It is dismissed"),
+    (status = 404, description = "There is no ask with this key (`not-found`)."),
+    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 422, description = "The reason is too long, or the body has another shape (`invalid`).")))]
 pub(super) async fn dismiss(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -205,9 +222,13 @@ pub(super) async fn dismiss(
 }
 
 /// Hands an ask back to the asker's own dialog.
-#[utoipa::path(post, path = "/v1/asks/{key}/release", params(("key" = String, Path)), request_body = Nothing, responses(
-    (status = 200, body = AskView), (status = 404, body = Problem), (status = 409, body = Problem),
-    (status = 410, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
+    params(Key), request_body = Nothing, responses(
+    (status = 200, body = AskView, description = "It is released"),
+    (status = 404, description = "There is no ask with this key (`not-found`)."),
+    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn release(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -224,11 +245,18 @@ async fn settle(app: &App, ask: &Ask, outcome: Outcome, caller: &Caller) -> Resu
 }
 
 /// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
-#[utoipa::path(post, path = "/v1/asks", request_body = AskRequest, responses(
-    (status = 201, body = AskView), (status = 422, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
+    (status = 201, body = AskView, description = "The ask is open, and is on disk",
+        headers(("Location" = String, description = "Its path"))),
+    (status = 422, description = "These questions cannot be asked, or the body has another shape (`invalid`)."),
+    (status = 500, description = "There is no randomness to make a key of (`internal`)."),
+    (status = 503, description = "Too many questions are open (`too-many-open`).")))]
 pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
     let questions =
         Questions::new(request.questions).map_err(|error| Problem::invalid(format!("{error}."), Vec::new()))?;
+    if request.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
+        return Err(Problem::invalid("The project is over 4 KiB.", Vec::new()));
+    }
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
     let ask = app
         .registry
@@ -250,9 +278,14 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
 }
 
 /// Takes back the question of a program that does not need the answer any more. A hook takes its own back by hanging up.
-#[utoipa::path(post, path = "/v1/asks/{key}/withdraw", params(("key" = String, Path)), request_body = Nothing, responses(
-    (status = 200, body = AskView), (status = 403, body = Problem), (status = 404, body = Problem),
-    (status = 409, body = Problem), (status = 410, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
+    params(Key), request_body = Nothing, responses(
+    (status = 200, body = AskView, description = "It is withdrawn"),
+    (status = 403, description = "It is an agent's question (`not-yours`)."),
+    (status = 404, description = "There is no ask with this key (`not-found`)."),
+    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn withdraw(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

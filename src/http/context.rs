@@ -16,8 +16,9 @@ use super::asks::find;
 use super::extract::Key;
 
 /// The last thing the agent said before it asked, and its branch. Both may be unknown.
-#[utoipa::path(get, path = "/v1/asks/{key}/context", params(("key" = String, Path)), responses(
-    (status = 200, body = AskContext), (status = 404, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/asks/{key}/context", operation_id = "getContext", tag = "asks", params(Key), responses(
+    (status = 200, body = AskContext, description = "What is known of it"),
+    (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn context(State(app): State<App>, Key(key): Key) -> Result<JsonReply<AskContext>, Problem> {
     let ask = find(&app, &key).await?;
     let detail = app.registry.detail(ask.id).await?;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as JsonReply};
@@ -18,6 +18,7 @@ use crate::store::{Device, Store, StoreError};
 use crate::token::TokenHash;
 
 use super::App;
+use super::extract::Name;
 use super::guard::Caller;
 
 /// "Last seen" is as exact as that: it is not written at every request.
@@ -75,16 +76,19 @@ impl Devices {
 }
 
 /// Lists the devices that are signed in. Only over the socket.
-#[utoipa::path(get, path = "/v1/devices", responses((status = 200, body = DeviceList), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/devices", operation_id = "listDevices", tag = "devices", responses(
+    (status = 200, body = DeviceList, description = "The devices, oldest first")))]
 pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<DeviceList>, Problem> {
     let devices = app.store.devices(Timestamp::now()).await?;
     Ok(JsonReply(DeviceList { devices: devices.into_iter().map(DeviceView::from).collect() }))
 }
 
 /// Signs a device out. Its token is refused from now on, and its event streams end. Only over the socket.
-#[utoipa::path(post, path = "/v1/devices/{id}/revoke", params(("id" = i64, Path)), responses(
-    (status = 204, description = "It is signed out"), (status = 404, body = Problem), (status = "default", body = Problem)))]
-pub(super) async fn revoke(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+#[utoipa::path(post, path = "/v1/devices/{id}/revoke", operation_id = "revokeDevice", tag = "devices",
+    params(("id" = i64, Path, description = "From `GET /v1/devices`")), responses(
+    (status = 204, description = "It is signed out"),
+    (status = 404, description = "There is no such device (`not-found`).")))]
+pub(super) async fn revoke(State(app): State<App>, Name(id): Name) -> Result<StatusCode, Problem> {
     let unknown = || Problem::not_found("There is no such device.").hint("GET /v1/devices lists them.");
     let id = id.parse().map_err(|_| unknown())?;
     if app.devices.revoke(&app.store, id).await? {
@@ -95,8 +99,9 @@ pub(super) async fn revoke(State(app): State<App>, Path(id): Path<String>) -> Re
 }
 
 /// A device signs itself out.
-#[utoipa::path(post, path = "/v1/sign-out", responses(
-    (status = 204, description = "The token is good for nothing any more"), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/sign-out", operation_id = "signOut", tag = "devices", responses(
+    (status = 204, description = "The token is good for nothing any more"),
+    (status = 403, description = "It is not a device's token (`scope`).")))]
 pub(super) async fn sign_out(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -27,8 +27,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`.
 ///
 /// The id of an event is a cursor. `Last-Event-ID` replays everything after it; without, the stream begins now.
-#[utoipa::path(get, path = "/v1/events", params(("last-event-id" = Option<String>, Header)), responses(
-    (status = 200, body = EventView, content_type = "text/event-stream"), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
+    params(("last-event-id" = Option<String>, Header, nullable = false, description = "The last cursor that was seen", pattern = "^[0-9]+$")),
+    responses(
+        (status = 200, body = EventView, content_type = "text/event-stream", description = "An endless stream; each `data` is one"),
+        (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]
 pub(super) async fn events(
     State(app): State<App>,
     headers: HeaderMap,

@@ -1,5 +1,6 @@
 //! Requests into types. Every refusal is a [`Problem`], and nothing is read that is too big to be meant.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -9,6 +10,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::{IntoParams, openapi::Required};
 
 use answerback_hook::client::MAX_BODY;
 
@@ -16,13 +20,14 @@ use crate::api::Problem;
 use crate::ask::AskKey;
 
 use super::guard::Caller;
+use super::strict_json;
 
 /// A request's body is there by then, or the request is refused.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Who only has a code to show needs no more, and anybody in the network may try.
 const MAX_ANONYMOUS: usize = 4 * 1024;
 
-/// A JSON body as bytes, for who reads it in its own way.
+/// A JSON body as bytes, for those who read it in their own way.
 pub(super) struct JsonBytes(pub(super) Bytes);
 
 impl<S: Sync> FromRequest<S> for JsonBytes {
@@ -39,7 +44,9 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
         if declared.is_some_and(|length: usize| length > max) {
             return Err(too_large(max));
         }
-        read(request.into_body(), max).await.map(Self)
+        let bytes = read(request.into_body(), max).await?;
+        strict_json::check(&bytes)?;
+        Ok(Self(bytes))
     }
 }
 
@@ -81,13 +88,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
-            if error.is_data() {
-                Problem::invalid(format!("The body does not have the right shape: {error}."), Vec::new())
-            } else {
-                Problem::bad_request(format!("The body is not JSON: {error}."))
-            }
-        })
+        let wrong =
+            |why: &dyn Display| Problem::invalid(format!("The body does not have the right shape: {why}."), Vec::new());
+        // serde would take an array for an object, its elements for the fields in their order.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(wrong(&"it must be an object"));
+        }
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| wrong(&error))
     }
 }
 
@@ -99,7 +106,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let query: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
-        query.map(|Query(params)| Self(params)).map_err(|error| Problem::bad_request(format!("{}.", error.body_text())))
+        query.map(|Query(params)| Self(params)).map_err(|error| {
+            let reason = error.body_text();
+            let reason = reason.strip_prefix("Failed to deserialize query string: ").unwrap_or(&reason);
+            Problem::bad_request(format!("The query is not understood: {reason}."))
+        })
     }
 }
 
@@ -114,5 +125,34 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
             return Err(Problem::unknown_ask());
         };
         key.parse().map(Self).map_err(|_| Problem::unknown_ask())
+    }
+}
+
+impl IntoParams for Key {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        // The same as `ask::AskKey` takes, but for the length of each part.
+        const PATTERN: &str = "^_?[A-Za-z0-9.:-]+(_[A-Za-z0-9.:-]+)*__[A-Za-z0-9._:-]+$";
+        const MAX_LENGTH: usize = 258;
+        let schema = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_LENGTH)).pattern(Some(PATTERN));
+        let key = ParameterBuilder::new()
+            .name("key")
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("The key of the ask: `session__toolUseId`."))
+            .schema(Some(schema));
+        vec![key.build()]
+    }
+}
+
+/// The one name in a path that is no key.
+pub(super) struct Name(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // What is not UTF-8 was never given to anything as its name.
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        name.map(|Path(name)| Self(name)).map_err(|_| Problem::not_found("There is nothing with this name."))
     }
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::api::Problem;
+use crate::api::{HookInput, HookOutput, Problem};
 use crate::ask::{Ask, OnTimeout};
 use crate::claude_code::{self, Client, HTTP_HOOK, HookEvent, Version, transcript};
 use crate::registry::{Attached, OpenError, Wait, WaitEnd};
@@ -25,8 +25,21 @@ use super::line::Line;
 /// An empty body means "no decision". The call may be parked for hours: once the question is stored, a client on the unix socket is
 /// sent `102 Processing`, and the reply follows when there is one. A client that closes its connection withdraws the ask after two
 /// seconds, unless it comes back with the same call.
-#[utoipa::path(post, path = "/v1/hooks/claude-code", request_body(content = Value, description = "The hook's input"), responses(
-    (status = 200, body = Value, description = "The hook's output, or nothing"), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/hooks/claude-code", operation_id = "handInHook", tag = "hooks",
+    params(
+        ("x-answerback-attended" = Option<String>, Header, nullable = false, description = "`1`: a person is at the terminal; `0`: nobody is"),
+        ("x-answerback-entrypoint" = Option<String>, Header, nullable = false, description = "How the agent was started, for example `cli`"),
+        ("x-answerback-agent" = Option<String>, Header, nullable = false, description = "The agent and its version"),
+        ("x-answerback-agent-pid" = Option<String>, Header, nullable = false, description = "The agent's process"),
+        ("x-answerback-mode" = Option<String>, Header, nullable = false,
+            description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
+        ("x-answerback-probe" = Option<String>, Header, nullable = false, description = "There if Answerback tries itself"),
+        ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "There if the same call is made again after a lost connection"),
+    ),
+    request_body(content = HookInput, description = "The hook's input"),
+    responses(
+        (status = 200, body = HookOutput, description = "What the hook shall print. An empty body means \"no decision\"."),
+        (status = 400, description = "It is not a hook's input (`bad-request`).")))]
 pub(super) async fn claude_code(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

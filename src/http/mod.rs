@@ -6,6 +6,7 @@
 mod asks;
 mod connections;
 mod context;
+mod description;
 mod device_name;
 mod devices;
 mod entrance;
@@ -20,23 +21,22 @@ mod page;
 mod pairing;
 mod previews;
 mod problem;
+mod query;
 mod reach;
 mod sign_in;
+mod strict_json;
 mod throttle;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use tokio::sync::{Notify, watch};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -49,6 +49,7 @@ use crate::registry::Registry;
 use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
+use description::Description;
 use devices::Devices;
 use guard::{Caller, Guard, Scope};
 pub(crate) use lan::Lan;
@@ -125,8 +126,10 @@ impl App {
 
 /// All routes, each in the group of its scope.
 pub(crate) fn router(app: App) -> Router {
-    let scoped =
-        |scope: Scope, routes: OpenApiRouter<App>| routes.route_layer(from_fn_with_state(scope, guard::require));
+    let scoped = |scope: Scope, mut routes: OpenApiRouter<App>| {
+        description::complete(routes.get_openapi_mut(), Some(scope));
+        routes.route_layer(from_fn_with_state(scope, guard::require))
+    };
     let read = OpenApiRouter::new()
         .routes(routes!(asks::list))
         .routes(routes!(asks::get))
@@ -135,6 +138,7 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(previews::place))
         .routes(routes!(events::events))
         .routes(routes!(devices::sign_out))
+        .routes(routes!(description::openapi))
         .routes(routes!(version));
     let answer = OpenApiRouter::new()
         .routes(routes!(asks::answer))
@@ -149,28 +153,25 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(devices::list))
         .routes(routes!(devices::revoke))
         .routes(routes!(stop));
+    // These need no token: one says nothing, the others take a code or a name instead.
+    let mut open = OpenApiRouter::new()
+        .routes(routes!(health))
+        .routes(routes!(sign_in::session))
+        .routes(routes!(pairing::claim))
+        .routes(routes!(pairing::token))
+        .routes(routes!(previews::show));
+    description::complete(open.get_openapi_mut(), None);
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, admin))
-        // These need no token: one says nothing, the others take a code or a name instead.
-        .routes(routes!(health))
-        .routes(routes!(sign_in::session))
-        .routes(routes!(pairing::claim))
-        .routes(routes!(pairing::token))
-        .routes(routes!(previews::show))
+        .merge(open)
         .split_for_parts();
-    describe(&mut openapi);
-    // As text it needs a fraction of the memory, and is ready to be sent.
-    let description = Bytes::from(serde_json::to_vec(&openapi).unwrap_or_default());
-    drop(openapi);
-    let openapi = Router::new()
-        .route("/v1/openapi.json", get(async move || ([(header::CONTENT_TYPE, "application/json")], description)))
-        .route_layer(from_fn_with_state(Scope::Read, guard::require));
+    description::describe(&mut openapi);
     router
-        .merge(openapi)
+        .layer(Extension(Description::new(&openapi)))
         .merge(page::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
@@ -178,29 +179,23 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-fn describe(openapi: &mut utoipa::openapi::OpenApi) {
-    openapi.info.title = "Answerback".into();
-    openapi.info.version = env!("CARGO_PKG_VERSION").into();
-    openapi.info.description = Some("Open questions of coding agents, and their answers.".into());
-    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
-    openapi.components.get_or_insert_default().add_security_scheme("token", bearer);
-    openapi.security = Some(vec![SecurityRequirement::new("token", Vec::<String>::new())]);
-}
-
 /// Says that the daemon is there.
-#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "It is")), security(()))]
+#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
+    (status = 200, body = String, content_type = "text/plain", description = "It is there")))]
 async fn health() -> &'static str {
     "ok\n"
 }
 
 /// Says what runs here.
-#[utoipa::path(get, path = "/v1/version", responses((status = 200, body = Version), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
+    (status = 200, body = Version, description = "What runs here")))]
 async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.
-#[utoipa::path(post, path = "/v1/stop", responses((status = 202, description = "It stops"), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
+    (status = 202, description = "It stops")))]
 async fn stop(State(app): State<App>) -> StatusCode {
     app.stop.notify_one();
     StatusCode::ACCEPTED

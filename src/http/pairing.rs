@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as JsonReply};
@@ -23,21 +23,26 @@ use super::App;
 use super::asks::patience;
 use super::device_name::{device_name, harmless};
 use super::entrance::Entrance;
-use super::extract::{Json, Params};
+use super::extract::{Json, Name, Params};
+use super::query::Seconds;
 
 /// How long to wait for the other side.
 #[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WaitParams {
-    /// Return when it has gone on, or after so many seconds: 300 at most.
-    wait: Option<u64>,
+    /// Return when it has gone on, or after so many seconds.
+    #[param(inline)]
+    wait: Option<Seconds>,
 }
 
 /// Makes a code that lets one device in. Only over the socket.
-#[utoipa::path(post, path = "/v1/pairing", request_body = PairingRequest, responses(
-    (status = 201, body = Pairing), (status = 409, body = Problem, description = "No device could reach this daemon"),
-    (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/pairing", operation_id = "beginPairing", tag = "devices",
+    request_body = PairingRequest, responses(
+    (status = 201, body = Pairing, description = "A code for one device"),
+    (status = 409, description = "No device could reach this daemon (`not-reachable`)."),
+    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
 pub(super) async fn begin(
     State(app): State<App>,
     Json(request): Json<PairingRequest>,
@@ -56,11 +61,13 @@ pub(super) async fn begin(
 }
 
 /// How far a pairing has come. With `wait` it returns once a device has shown the code. Only over the socket.
-#[utoipa::path(get, path = "/v1/pairing/{id}", params(("id" = String, Path), WaitParams), responses(
-    (status = 200, body = PairingView), (status = 404, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(get, path = "/v1/pairing/{id}", operation_id = "getPairing", tag = "devices",
+    params(("id" = String, Path, description = "From `POST /v1/pairing`"), WaitParams), responses(
+    (status = 200, body = PairingView, description = "How far it has come"),
+    (status = 404, description = "There is no such pairing (`not-found`).")))]
 pub(super) async fn look(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Name(id): Name,
     Params(params): Params<WaitParams>,
 ) -> Result<JsonReply<PairingView>, Problem> {
     let is_waiting = || matches!(app.pairings.look(&id, Instant::now()), Some((Stage::Waiting, _)));
@@ -77,13 +84,16 @@ pub(super) async fn look(
 }
 
 /// Says that the device shows these digits, and lets it in. Only over the socket.
-#[utoipa::path(post, path = "/v1/pairing/{id}/confirm", params(("id" = String, Path)), request_body = ConfirmRequest, responses(
-    (status = 200, body = Nothing), (status = 404, body = Problem),
-    (status = 410, body = Problem, description = "It is over, or there were too many wrong attempts"),
-    (status = 422, body = Problem, description = "The device shows something else"), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/pairing/{id}/confirm", operation_id = "confirmPairing", tag = "devices",
+    params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = ConfirmRequest, responses(
+    (status = 200, body = Nothing, description = "The device is let in"),
+    (status = 404, description = "There is no such pairing (`not-found`)."),
+    (status = 410, description = "It is over, or there were too many wrong attempts (`pairing-over`)."),
+    (status = 422, description = "The device shows other digits, or the body has another shape (`invalid`)."),
+    (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
 pub(super) async fn confirm(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Name(id): Name,
     Json(request): Json<ConfirmRequest>,
 ) -> Result<JsonReply<Nothing>, Problem> {
     let check = app.pairings.confirm(&id, &request.check, Instant::now()).map_err(Problem::internal)?;
@@ -96,11 +106,15 @@ pub(super) async fn confirm(
 }
 
 /// Lets nobody in. Only over the socket.
-#[utoipa::path(post, path = "/v1/pairing/{id}/refuse", params(("id" = String, Path)), request_body = Nothing, responses(
-    (status = 200, body = Nothing), (status = 410, body = Problem), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/pairing/{id}/refuse", operation_id = "refusePairing", tag = "devices",
+    params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = Nothing, responses(
+    (status = 200, body = Nothing, description = "Nobody is let in"),
+    (status = 404, description = "The id is not UTF-8 (`not-found`)."),
+    (status = 410, description = "It is over, or never was (`pairing-over`)."),
+    (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn refuse(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Name(id): Name,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<Nothing>, Problem> {
     if app.pairings.refuse(&id, Instant::now()) {
@@ -110,9 +124,12 @@ pub(super) async fn refuse(
 }
 
 /// A device shows the code, and gets six digits to show to the person. The code is the credential.
-#[utoipa::path(post, path = "/v1/pairing/claim", request_body = ClaimRequest, responses(
-    (status = 200, body = Claimed), (status = 410, body = Problem, description = "The code was used, or is too old"),
-    (status = 429, body = Problem), (status = "default", body = Problem)), security(()))]
+#[utoipa::path(post, path = "/v1/pairing/claim", operation_id = "claimPairing", tag = "devices",
+    request_body = ClaimRequest, responses(
+    (status = 200, body = Claimed, description = "What to show, and what to fetch the token with"),
+    (status = 410, description = "The code was used, or is too old (`code`)."),
+    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 500, description = "There is no randomness to make digits of (`internal`).")))]
 pub(super) async fn claim(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,
@@ -130,11 +147,13 @@ pub(super) async fn claim(
 }
 
 /// A device fetches its token, once the person has typed the digits. The claim is the credential.
-#[utoipa::path(post, path = "/v1/pairing/token", params(WaitParams), request_body = TokenRequest, responses(
-    (status = 200, body = Session), (status = 202, body = Nothing, description = "Not yet"),
-    (status = 403, body = Problem, description = "The person said no"),
-    (status = 410, body = Problem, description = "There is no such claim, or not any more"),
-    (status = 429, body = Problem), (status = "default", body = Problem)), security(()))]
+#[utoipa::path(post, path = "/v1/pairing/token", operation_id = "fetchToken", tag = "devices",
+    params(WaitParams), request_body = TokenRequest, responses(
+    (status = 200, body = Session, description = "The token"),
+    (status = 202, body = Nothing, description = "Not yet"),
+    (status = 403, description = "The person said no (`refused`)."),
+    (status = 410, description = "It is over, or never was (`pairing-over`)."),
+    (status = 422, description = "The body has another shape (`invalid`).")))]
 pub(super) async fn token(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

@@ -44,7 +44,9 @@ impl LaunchCodes {
 }
 
 /// Makes a one-time code for a page. Only over the socket.
-#[utoipa::path(post, path = "/v1/launch", responses((status = 201, body = Launch), (status = "default", body = Problem)))]
+#[utoipa::path(post, path = "/v1/launch", operation_id = "launch", tag = "devices", responses(
+    (status = 201, body = Launch, description = "A code for one page"),
+    (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
 pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonReply<Launch>), Problem> {
     let code = Token::generate().map_err(Problem::internal)?;
     app.launch_codes.add(code.hash(), Instant::now());
@@ -53,9 +55,12 @@ pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonRe
 }
 
 /// Trades a one-time code for a token. The code is the credential.
-#[utoipa::path(post, path = "/v1/session", request_body = SessionRequest, responses(
-    (status = 201, body = Session), (status = 410, body = Problem, description = "The code was used, or is too old"),
-    (status = "default", body = Problem)), security(()))]
+#[utoipa::path(post, path = "/v1/session", operation_id = "signIn", tag = "devices", request_body = SessionRequest, responses(
+    (status = 201, body = Session, description = "A token for this page"),
+    (status = 403, description = "The code is for browsers of the same user on the same machine (`other-user`, `pairing-only`)."),
+    (status = 410, description = "The code was used, or is too old (`code`)."),
+    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
 pub(super) async fn session(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

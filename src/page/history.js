@@ -11,7 +11,7 @@ const PAUSE = 200;
 const DOCTOR = "doctor-";
 
 export class History {
-  #search = h("input", { type: "search", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
+  #search = h("input", { type: "search", maxlength: "512", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
   #project = h("select", { "aria-label": "Project" });
   #outcome = h("select", { "aria-label": "Outcome" }, h("option", { value: "" }, "All outcomes"), ...Object.entries(OUTCOMES).map(([value, name]) => h("option", { value }, name)));
   #list = h("div", { class: "past" });

@@ -11,6 +11,7 @@ mod browsers;
 mod commands;
 mod deadlines;
 mod dependencies;
+mod description;
 mod devices;
 mod disk;
 mod docs;

@@ -1,0 +1,96 @@
+//! Parts of the API's description that cannot be derived, and the reading of a body where serde alone would take too much.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value};
+use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Type};
+
+use crate::ask::{MAX_TEXT, Question};
+
+/// Not blank. U+0085 is white space to Unicode, but not to the regular expressions of JSON Schema.
+const NOT_BLANK: &str = r"[^\s\u0085]";
+
+/// A text that is not blank. The limit is in bytes; characters beyond ASCII have several.
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(MAX_TEXT))
+        .pattern(Some(NOT_BLANK))
+}
+
+fn by_question(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Object).description(Some(description))
+}
+
+/// Question text to a text, or to several.
+pub(super) fn answers() -> Object {
+    let several = ArrayBuilder::new().items(text()).min_items(Some(1));
+    let answer = OneOfBuilder::new().item(text()).item(several);
+    by_question("Question text to a label, a free text, or an array of labels where more than one may be chosen.")
+        .additional_properties(Some(AdditionalProperties::RefOr(answer.into())))
+        .min_properties(Some(1))
+        .build()
+}
+
+/// Question text to a text that may be empty.
+pub(super) fn notes() -> Object {
+    let note = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_TEXT));
+    by_question("Question text to a note that goes along with its answer.")
+        .additional_properties(Some(AdditionalProperties::RefOr(note.into())))
+        .build()
+}
+
+/// Questions and options as objects. serde would also take an array of the fields in their order.
+pub(super) fn questions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Question>, D::Error> {
+    let questions = Vec::<Value>::deserialize(deserializer)?;
+    let has_array = |values: &[Value]| values.iter().any(Value::is_array);
+    let options =
+        |question: &Value| question.get("options").and_then(Value::as_array).is_some_and(|all| has_array(all));
+    if has_array(&questions) || questions.iter().any(options) {
+        return Err(D::Error::custom("a question and an option are objects, not arrays"));
+    }
+    questions.into_iter().map(|question| Question::deserialize(question).map_err(D::Error::custom)).collect()
+}
+
+/// A whole number, also if it is written with a fraction of zero: to JSON Schema, `24.0` is an integer.
+pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u32>>(deserializer: D) -> Result<T, D::Error> {
+    let number = Number::deserialize(deserializer)?;
+    let whole = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(float));
+    // Within these limits every whole number is exact as a float.
+    whole
+        .and_then(|float| T::try_from(float as u32).ok())
+        .ok_or_else(|| D::Error::custom(format_args!("expected a whole number from 0 to {}, not {number}", u32::MAX)))
+}
+
+/// The same, or nothing.
+pub(super) fn whole_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    #[derive(Deserialize)]
+    struct Whole(#[serde(deserialize_with = "whole")] u32);
+    Ok(Option::<Whole>::deserialize(deserializer)?.map(|Whole(number)| number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_told_by_their_value() {
+        let read = |json: &str| whole_or_null(&mut serde_json::Deserializer::from_str(json)).ok();
+        for (json, number) in [("0", 0), ("24", 24), ("24.0", 24), ("1e3", 1000), ("-0.0", 0), ("4294967295", u32::MAX)]
+        {
+            assert_eq!(read(json), Some(Some(number)), "{json}");
+        }
+        assert_eq!(read("null"), Some(None));
+        for json in ["-1", "1.5", "4294967296", "1e300", "\"1\"", "[1]", "true"] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn questions_are_objects() {
+        let read = |json: &str| questions(&mut serde_json::Deserializer::from_str(json)).is_ok();
+        assert!(read(r#"[{"question": "Q?", "options": [{"label": "A"}]}, {"question": "R?"}]"#));
+        assert!(!read(r#"[["Q?"]]"#) && !read(r#"[{"question": "Q?", "options": [["A"]]}]"#) && !read(r#"[3]"#));
+    }
+}

@@ -1,0 +1,97 @@
+//! Values in a query string, each with its limits. What is outside of them is refused, and the API's description names the same
+//! limits, because both come from the type.
+
+use std::fmt::Display;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{RefOr, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The longest that a request may be parked: shorter than what proxies and clients put up with.
+const MAX_WAIT: u64 = 300;
+/// The largest number that every JSON reader takes exactly.
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// How many seconds to wait.
+pub(super) type Seconds = Whole<0, MAX_WAIT>;
+/// How many to list.
+pub(super) type PageSize = Whole<1, 1000>;
+/// A place in the order of all changes.
+pub(super) type Position = Whole<0, MAX_EXACT>;
+/// The id of an ask.
+pub(super) type Id = Whole<1, MAX_EXACT>;
+// Together and percent-encoded, with up to twelve bytes for a character, these fit into the head of a request.
+/// A session, which is part of a key.
+pub(super) type SessionName = Text<128>;
+/// A directory.
+pub(super) type Directory = Text<1024>;
+/// Something to look for.
+pub(super) type SearchText = Text<512>;
+
+/// A whole number within limits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whole<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+    pub(super) fn get(self) -> u64 {
+        self.0
+    }
+
+    /// As ids and cursors are kept.
+    pub(super) fn signed(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+}
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| is_plain && (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| expected(format_args!("a whole number from {MIN} to {MAX}")))
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> PartialSchema for Whole<MIN, MAX> {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::Int64);
+        let schema = ObjectBuilder::new().schema_type(Type::Integer).format(Some(format));
+        schema.minimum(Some(MIN)).maximum(Some(MAX)).into()
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> ToSchema for Whole<MIN, MAX> {}
+
+/// A text of at most so many characters.
+#[derive(Debug, Clone)]
+pub(super) struct Text<const MAX: usize>(String);
+
+impl<const MAX: usize> Text<MAX> {
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.chars().nth(MAX).is_some() {
+            return Err(expected(format_args!("a text of at most {MAX} characters")));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl<const MAX: usize> PartialSchema for Text<MAX> {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX)).into()
+    }
+}
+
+impl<const MAX: usize> ToSchema for Text<MAX> {}
+
+fn expected<E: Error>(what: impl Display) -> E {
+    E::custom(format_args!("expected {what}"))
+}
