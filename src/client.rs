@@ -40,6 +40,13 @@ pub enum ClientError {
     Reply(#[from] serde_json::Error),
 }
 
+impl ClientError {
+    /// Whether there is a daemon that does not answer.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Exchange(ExchangeError::Silent) | Self::Start(StartError::Timeout))
+    }
+}
+
 /// The way to the daemon of an instance.
 #[derive(Debug, Clone)]
 pub struct Client {

@@ -2,14 +2,13 @@
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
+use answerback_hook::paths::Paths;
+use answerback_hook::trust::check_private;
 use anyhow::Context;
-use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
@@ -18,12 +17,9 @@ use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
 use crate::instance::Instance;
 use crate::notify;
 use crate::registry::Registry;
-use crate::store::{Opening, Store};
+use crate::retention;
+use crate::store::{self, Opening};
 use crate::ticket::Tickets;
-
-const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// Hooks that lost their daemon come back for their answers first.
-const FIRST_PURGE: Duration = Duration::from_secs(60);
 
 /// The address of the page and the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +71,7 @@ pub async fn run(
     let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, policy, closing.clone());
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
-    let housekeeping = tokio::spawn(purge_daily(store.clone(), config.clone()));
+    let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 
@@ -106,6 +102,23 @@ pub async fn run(
         anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display());
     }
     instance.retire();
+    Ok(())
+}
+
+/// Whether a daemon could start here, as far as that can be known without starting one. Changes nothing.
+pub fn check(paths: &Paths) -> anyhow::Result<()> {
+    Config::load(&paths.config_file())?;
+    for path in [paths.state_dir().to_path_buf(), paths.tokens()] {
+        match check_private(&path) {
+            Err(error) if error.is_not_found() => {}
+            checked => checked?,
+        }
+    }
+    let store = paths.store();
+    if store.exists() {
+        let is_first = !paths.tokens().exists();
+        store::check_version(&store, is_first).with_context(|| format!("cannot use {}", store.display()))?;
+    }
     Ok(())
 }
 
@@ -162,15 +175,3 @@ fn forbid_core_dumps() {
     }
 }
 
-async fn purge_daily(store: Store, config: Config) {
-    let mut interval = tokio::time::interval_at(Instant::now() + FIRST_PURGE, PURGE_INTERVAL);
-    loop {
-        interval.tick().await;
-        let Ok(before) = Timestamp::now().checked_sub(config.retention()) else { return };
-        match store.purge(before).await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::info!(forgotten, "old questions were forgotten"),
-            Err(error) => tracing::error!(%error, "old questions could not be forgotten"),
-        }
-    }
-}

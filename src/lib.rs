@@ -42,6 +42,7 @@ pub mod notify;
 pub mod pairing;
 pub mod picker;
 pub mod registry;
+pub mod retention;
 pub mod settings;
 pub mod store;
 pub mod terminal;

@@ -63,7 +63,18 @@ pub fn check_private(path: &Path) -> Result<(), TrustError> {
 
 /// Whether the process at the other end runs as our own user. The kernel knows who it was that began to listen.
 pub(crate) fn is_own_user(stream: &UnixStream) -> io::Result<bool> {
-    Ok(peer_uid(stream)? == own_uid())
+    Ok(peer(stream)?.uid == own_uid())
+}
+
+/// The process at the other end: the one that began to listen. `None` where the kernel does not tell.
+pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<i32>> {
+    Ok(peer(stream)?.pid)
+}
+
+/// What the kernel knows of the other end.
+struct Peer {
+    uid: u32,
+    pid: Option<i32>,
 }
 
 #[allow(unsafe_code)]
@@ -74,7 +85,7 @@ fn own_uid() -> u32 {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(unsafe_code)]
-fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the buffer is as long as `length` says and lives for the whole call.
@@ -87,14 +98,37 @@ fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
             &raw mut length,
         )
     };
-    if result == 0 { Ok(peer.uid) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(Peer { uid: peer.uid, pid: Some(peer.pid) }) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[allow(unsafe_code)]
-fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let (mut uid, mut gid) = (u32::MAX, u32::MAX);
     // SAFETY: both are valid to be written to for the whole call.
     let result = unsafe { libc::getpeereid(stream.as_raw_fd(), &raw mut uid, &raw mut gid) };
-    if result == 0 { Ok(uid) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(Peer { uid, pid: listening_pid(stream)? }) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(target_vendor = "apple")]
+#[allow(unsafe_code)]
+fn listening_pid(stream: &UnixStream) -> io::Result<Option<i32>> {
+    let mut pid: libc::pid_t = 0;
+    let mut length = size_of::<libc::pid_t>() as libc::socklen_t;
+    // SAFETY: the buffer is as long as `length` says and lives for the whole call.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_LOCAL,
+            libc::LOCAL_PEERPID,
+            (&raw mut pid).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(Some(pid)) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn listening_pid(_: &UnixStream) -> io::Result<Option<i32>> {
+    Ok(None)
 }

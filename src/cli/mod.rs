@@ -19,6 +19,7 @@ mod doctor;
 mod draft;
 mod ended;
 mod exit;
+mod frozen;
 mod history;
 mod install;
 mod man;
@@ -145,6 +146,7 @@ fn explain(error: &anyhow::Error) {
     let hint = match (error.downcast_ref::<Hinted>(), refused) {
         (Some(hinted), _) => Some(hinted.hint.as_str()),
         (_, Some(ClientError::Refused(problem))) => problem.hint.as_deref(),
+        (_, Some(error)) if error.is_silence() => Some("It hangs. Run: answerback restart"),
         _ => None,
     };
     if let Some(hint) = hint {

@@ -1,17 +1,20 @@
 //! `answerback status`: is it there, and what waits?
 
+use answerback_hook::paths::Paths;
 use serde_json::{Value, json};
 
 use crate::api::Version;
 use crate::client::{Client, ClientError};
+use crate::daemon;
 use crate::terminal::{sanitise, style};
 
 use super::exit::Exit;
-use super::{paths, print_json};
+use super::{frozen, paths, print_json};
 
 /// Show whether the daemon runs, where it listens, and how many questions are open
 ///
-/// Exits with 6 if it does not run, which is no error: the next question starts it.
+/// Exits with 6 if it does not run. That is no error, unless it says that it cannot start: the next question starts it. Exits with 1
+/// if it runs and does not answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback status\n  \
@@ -22,17 +25,32 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// Says whether the next question can start it.
+fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
+    let problem = daemon::check(paths).err().map(|error| format!("{error:#}"));
+    if args.json {
+        print_json(&json!({"running": false, "start_error": problem, "state_dir": paths.state_dir()}))?;
+    } else if let Some(problem) = problem {
+        outln!("The daemon is not running, and cannot start: {}", sanitise(&problem));
+    } else {
+        outln!("The daemon is not running. The next question starts it.");
+    }
+    Ok(Exit::NotRunning)
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = Client::only_running(paths()?);
     let version: Version = match client.get("/v1/version") {
         Ok(version) => version,
         Err(ClientError::NotRunning) => {
-            if args.json {
-                print_json(&json!({"running": false, "state_dir": client.paths().state_dir()}))?;
-            } else {
-                outln!("The daemon is not running. The next question starts it.");
-            }
-            return Ok(Exit::NotRunning);
+            return not_running(args, client.paths());
+        }
+        Err(error) if error.is_silence() && args.json => {
+            let pid = frozen::listener(client.paths())?.map(|pid| pid.as_raw_nonzero());
+            print_json(
+                &json!({"running": true, "answers": false, "pid": pid, "state_dir": client.paths().state_dir()}),
+            )?;
+            return Ok(Exit::Failure);
         }
         Err(error) => return Err(error.into()),
     };
@@ -41,6 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         print_json(&json!({
             "running": true,
+            "answers": true,
             "version": version.version,
             "protocol": version.protocol,
             "pid": published["pid"],

@@ -9,14 +9,14 @@ use crate::ask::Origin;
 use crate::client::{Client, ClientError};
 
 use super::exit::{Exit, hinted};
-use super::paths;
+use super::{frozen, paths};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Stop the daemon
 ///
 /// Questions stay open on disk. A hook that waits would start the daemon again at once, so while questions wait this needs
-/// --release.
+/// --release. A daemon that does not answer is ended.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback stop\n  \
@@ -32,6 +32,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let waiting = match client.open_asks() {
         Err(ClientError::NotRunning) => {
             eprintln!("The daemon is not running.");
+            return Ok(Exit::Success);
+        }
+        Err(error) if error.is_silence() => {
+            frozen::end(client.paths())?;
+            eprintln!("The daemon did not answer, and was ended. A hook that waits starts another.");
             return Ok(Exit::Success);
         }
         list => list?.asks.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred),

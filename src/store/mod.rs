@@ -255,6 +255,15 @@ impl Opening {
     }
 }
 
+/// Whether the file is a store that this version can open. Changes nothing. See [`Opening::open`] for `is_first`.
+pub fn check_version(path: &Path, is_first: bool) -> Result<(), StoreError> {
+    let length = std::fs::metadata(path).map_err(|error| StoreError::File(path.to_path_buf(), Arc::new(error)))?.len();
+    if length == 0 {
+        return if is_first { Ok(()) } else { Err(StoreError::Emptied) };
+    }
+    schema::check(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?).map(drop)
+}
+
 /// Whether the file is a store that this version can use and SQLite finds no fault with. Changes nothing.
 pub fn check(path: &Path) -> Result<(), StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -392,6 +401,11 @@ impl Store {
                 Ok(events.into_iter().filter_map(change).collect())
             })
             .await
+    }
+
+    /// When the oldest settled ask was settled.
+    pub async fn oldest_settled(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.owner.call(false, move |context| Ok(rows::oldest_settled(context.connection)?)).await
     }
 
     /// Forgets the asks that were settled before a time. Open ones are never forgotten.

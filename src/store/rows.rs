@@ -357,6 +357,12 @@ pub(super) fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
         .map(|seq| seq.unwrap_or(0))
 }
 
+/// When the oldest settled ask was settled.
+pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+    let oldest = "SELECT min(settled_at) FROM asks WHERE outcome IS NOT NULL";
+    connection.query_row(oldest, [], |row| time(row, 0))
+}
+
 /// Forgets what was settled before a time; its events go with it.
 pub(super) fn purge(connection: &Connection, settled_before: Timestamp) -> rusqlite::Result<usize> {
     connection

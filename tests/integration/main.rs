@@ -22,6 +22,7 @@ mod fail_open;
 mod faults;
 mod forged;
 mod free_text;
+mod frozen;
 mod hang_up;
 mod http;
 mod idle;
