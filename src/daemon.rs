@@ -8,13 +8,13 @@ use answerback_hook::trust::check_private;
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
-use crate::instance::Instance;
+use crate::instance::{Files, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
 use crate::retention;
@@ -60,11 +60,14 @@ pub async fn run(
     let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;
     let reach = Reach { public: config.public_url.clone(), lan: lan_reach };
     let lan_url = reach.lan_url();
+    // Before anything is there to be removed.
+    let watch = Watch::begin(instance.paths().state_dir());
     instance.publish(&url, lan_url.as_deref(), &tokens)?;
     // The socket comes last: whoever gets through to it finds everything else in place.
     let socket = instance.bind_socket()?;
     socket.set_nonblocking(true)?;
-    let listeners = Listeners { socket: UnixListener::from_std(socket)?, tcp, lan };
+    let (new_socket, new_sockets) = mpsc::channel(1);
+    let listeners = Listeners { socket: UnixListener::from_std(socket)?, new_sockets, tcp, lan };
 
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
@@ -75,34 +78,78 @@ pub async fn run(
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 
+    let publish = || instance.publish(&url, lan_url.as_deref(), &tokens);
     let stop = async {
-        let has_failed = tokio::select! {
-            () = shutdown => false,
-            () = asked_to_stop.notified() => false,
-            () = store.failed() => true,
+        let end = tokio::select! {
+            () = shutdown => End::Asked,
+            () = asked_to_stop.notified() => End::Asked,
+            () = store.failed() => End::StoreFailed,
+            () = keep_files(&instance, &watch, publish, new_socket) => End::InstanceLost,
         };
-        if has_failed {
-            // As if it had been killed: `daemon.json` stays, and whoever waits starts another daemon, which reads what is there.
-            tracing::error!("stopping: the store cannot be trusted any more");
-        } else {
-            tracing::info!("stopping");
-            // Before anybody who waits is sent away.
-            instance.unpublish();
+        match end {
+            End::Asked => {
+                tracing::info!("stopping");
+                // Before anybody who waits is sent away.
+                instance.unpublish();
+            }
+            // As if it had been killed: whoever waits starts another daemon, which reads what is there.
+            End::StoreFailed => tracing::error!("stopping: the store cannot be trusted any more"),
+            End::InstanceLost => tracing::error!("stopping: the state directory is not this daemon's any more"),
         }
         close.send_replace(true);
-        has_failed
+        end
     };
-    let ((), has_failed) = tokio::join!(server, stop);
+    let ((), end) = tokio::join!(server, stop);
     housekeeping.abort();
     if let Some(notifier) = notifier {
         notifier.abort();
     }
     store.close().await;
-    if has_failed {
-        anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display());
+    match end {
+        End::StoreFailed => anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display()),
+        End::Asked | End::InstanceLost => instance.retire(),
     }
-    instance.retire();
     Ok(())
+}
+
+/// Why a daemon ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Somebody wants it to.
+    Asked,
+    /// What it writes may be lost.
+    StoreFailed,
+    /// Somebody removed or replaced its directory.
+    InstanceLost,
+}
+
+/// Makes the files that lead to this daemon again when somebody removes them. Returns when the instance is another daemon's, or
+/// nobody's: then they are not this one's to make.
+async fn keep_files(
+    instance: &Instance,
+    watch: &Watch,
+    publish: impl Fn() -> Result<(), InstanceError>,
+    new_socket: mpsc::Sender<UnixListener>,
+) {
+    loop {
+        watch.changed().await;
+        match instance.files() {
+            Files::Whole => continue,
+            Files::Lost => return,
+            Files::Missing => tracing::warn!("the socket or daemon.json was removed, and is made again"),
+        }
+        let bound = async {
+            publish()?;
+            let socket = instance.bind_socket()?;
+            socket.set_nonblocking(true)?;
+            anyhow::Ok(UnixListener::from_std(socket)?)
+        };
+        match bound.await {
+            // The server may be going down.
+            Ok(socket) => drop(new_socket.send(socket).await),
+            Err(error) => tracing::error!(error = format!("{error:#}"), "the socket could not be made again"),
+        }
+    }
 }
 
 /// Whether a daemon could start here, as far as that can be known without starting one. Changes nothing.

@@ -15,7 +15,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::entrance::Peer;
@@ -45,6 +45,8 @@ const MAX_LAN: usize = 512;
 pub(crate) struct Listeners {
     /// For hooks and commands.
     pub(crate) socket: UnixListener,
+    /// Another one in its place, when its file was removed and made again.
+    pub(crate) new_sockets: mpsc::Receiver<UnixListener>,
     /// For everything else on this machine.
     pub(crate) tcp: TcpListener,
     /// For the local network, if it is let in.
@@ -52,7 +54,7 @@ pub(crate) struct Listeners {
 }
 
 /// Serves until `closing` says true, and lets requests under way finish.
-pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
+pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
     let server = Server { http, router };
@@ -75,6 +77,10 @@ pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: wat
                 let connection = server.clone().tls_connection(graceful.watcher(), stream, remote, tls);
                 tokio::spawn(in_place(place, connection));
             }),
+            Some(socket) = listeners.new_sockets.recv() => {
+                listeners.socket = socket;
+                continue;
+            }
             _ = closing.wait_for(|closing| *closing) => break,
         };
         if let Err(error) = accepted {

@@ -307,7 +307,7 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
 
 pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection
-        .prepare_cached("SELECT DISTINCT project FROM asks WHERE project IS NOT NULL ORDER BY project")?
+        .prepare_cached("SELECT DISTINCT project FROM asks WHERE project IS NOT NULL AND origin <> 'probe' ORDER BY project")?
         .query_map([], |row| row.get(0))?
         .collect()
 }

@@ -1,11 +1,17 @@
 //! One instance on disk: the state directory, the lock that makes the daemon the only one, and the files that tell others
 //! how to reach it. All of it belongs to its user alone.
+//!
+//! Somebody may remove these files under a running daemon. As long as the lock file is its own, the daemon makes the others again. If
+//! the lock file is not, another daemon may have the directory by now: this one ends, and removes nothing that is not its own.
+
+mod watch;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
@@ -67,11 +73,33 @@ pub struct Tokens {
     pub hook: Token,
 }
 
+pub use watch::Watch;
+
 /// The only daemon of an instance, for as long as this value lives.
 #[derive(Debug)]
 pub struct Instance {
     paths: Paths,
-    _lock: File,
+    lock: File,
+    /// The socket that was bound last.
+    socket: Mutex<Option<FileId>>,
+}
+
+/// Tells a file from any other that has or had its name.
+type FileId = (u64, u64);
+
+fn file_id(path: &Path) -> Option<FileId> {
+    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// What is left of the files that lead to a daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// All of them.
+    Whole,
+    /// Some are missing and can be made again.
+    Missing,
+    /// The instance is not this daemon's any more.
+    Lost,
 }
 
 /// What `tokens.json` holds.
@@ -95,6 +123,12 @@ struct DaemonFile<'a> {
     version: &'a str,
 }
 
+/// What is read of `daemon.json`.
+#[derive(Deserialize)]
+struct Published {
+    pid: u32,
+}
+
 impl Instance {
     /// Takes the instance, or finds that another daemon has it.
     pub fn claim(paths: Paths) -> Result<Self, InstanceError> {
@@ -112,7 +146,7 @@ impl Instance {
             .open(&path)
             .map_err(failed)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { paths, _lock: lock }),
+            Ok(()) => Ok(Self { paths, lock, socket: Mutex::default() }),
             Err(TryLockError::WouldBlock) => Err(InstanceError::Running),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
@@ -138,7 +172,27 @@ impl Instance {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         // Nobody else gets into the directory meanwhile.
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
+        *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = file_id(&path);
         Ok(listener)
+    }
+
+    /// Looks whether the files that lead here are still there and still this daemon's.
+    pub fn files(&self) -> Files {
+        let own_lock = self.lock.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        if own_lock.is_none() || file_id(&self.paths.instance_lock()) != own_lock {
+            return Files::Lost;
+        }
+        if self.has_own_socket() && self.has_own_daemon_json() { Files::Whole } else { Files::Missing }
+    }
+
+    fn has_own_socket(&self) -> bool {
+        let own = *self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        own.is_some() && file_id(&self.paths.socket()) == own
+    }
+
+    fn has_own_daemon_json(&self) -> bool {
+        let Ok(text) = fs::read(self.paths.daemon_json()) else { return false };
+        serde_json::from_slice::<Published>(&text).is_ok_and(|published| published.pid == std::process::id())
     }
 
     /// The secrets, made on the first start and kept.
@@ -214,13 +268,17 @@ impl Instance {
 
     /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
     pub fn unpublish(&self) {
-        remove(&self.paths.daemon_json());
+        if self.has_own_daemon_json() {
+            remove(&self.paths.daemon_json());
+        }
     }
 
-    /// Takes back what leads here. The lock goes last, with the value.
+    /// Takes back what leads here, as far as it is this daemon's own. The lock goes last, with the value.
     pub fn retire(self) {
-        remove(&self.paths.daemon_json());
-        remove(&self.paths.socket());
+        self.unpublish();
+        if self.has_own_socket() {
+            remove(&self.paths.socket());
+        }
     }
 }
 
@@ -246,7 +304,7 @@ fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
