@@ -20,12 +20,13 @@ use tokio_rustls::TlsAcceptor;
 
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
+use super::wire::{Exchange, Wire};
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_HEADERS: usize = 64;
-/// What a connection may make us hold before it has shown who it is.
-const MAX_BUFFER: usize = 32 * 1024;
+pub(super) const MAX_HEADERS: usize = 64;
+/// A request line and its headers: what a connection may make us hold before it has shown who it is.
+pub(super) const MAX_HEAD: usize = 32 * 1024;
 /// How long requests under way may take when the daemon goes down. Parked ones take longer by nature: they are cut, and
 /// their hooks come back.
 const DRAIN: Duration = Duration::from_millis(300);
@@ -53,7 +54,9 @@ pub(crate) struct Listeners {
 /// Serves until `closing` says true, and lets requests under way finish.
 pub(crate) async fn serve(listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    // Without the first, a longer head passes if its end is read together with its beginning.
+    http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
     let server = Server { http, router };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.
@@ -137,11 +140,15 @@ impl Server {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let router = TowerToHyperService::new(self.router.clone());
+        let exchange = Exchange::default();
+        let wire = Wire::new(stream, exchange.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            let answering = exchange.begin();
             request.extensions_mut().insert(peer);
-            router.call(request)
+            let reply = router.call(request);
+            async move { reply.await.map(|reply| reply.map(|body| answering.until_sent(body))) }
         });
-        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(stream), service));
+        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(wire), service));
         async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");

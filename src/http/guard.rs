@@ -147,6 +147,15 @@ fn is_visit(request: &Request) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct OwnPolicy(pub(super) HeaderValue);
 
+/// What every reply carries.
+pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+];
+
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
@@ -159,13 +168,6 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         }
         Err(problem) => problem.into_response(),
     };
-    const ALWAYS: [(HeaderName, &str); 5] = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-store"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ];
     for (name, value) in ALWAYS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

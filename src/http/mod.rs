@@ -22,6 +22,7 @@ mod problem;
 mod reach;
 mod sign_in;
 mod throttle;
+mod wire;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 
 mod answers;
 mod api;
+mod broken_requests;
 mod browsers;
 mod commands;
 mod deadlines;
