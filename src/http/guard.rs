@@ -20,6 +20,7 @@ use crate::ticket::{Ticket, Tickets};
 use crate::token::TokenHash;
 
 use super::entrance::{Entrance, Names, Peer};
+use super::places::Standing;
 use super::{App, page};
 
 /// The most that is kept of what a client calls itself.
@@ -159,7 +160,11 @@ pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
-    let mut response = match admit(&app, peer, is_visit(&request), request.headers()).await {
+    let admitted = admit(&app, peer, is_visit(&request), request.headers()).await;
+    if let Some(standing) = request.extensions().get::<Standing>() {
+        standing.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
+    }
+    let mut response = match admitted {
         Ok((entrance, caller)) => {
             let device = caller.device();
             request.extensions_mut().insert(entrance);

@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
+use super::patient::Patient;
 use super::wire::reply;
 
 /// From the first byte to the last of the handshake.
@@ -45,7 +46,10 @@ impl Lan {
 }
 
 /// Speaks TLS with whoever is there, or not at all.
-pub(super) async fn handshake(mut stream: TcpStream, acceptor: TlsAcceptor) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn handshake(
+    mut stream: TcpStream,
+    acceptor: TlsAcceptor,
+) -> io::Result<TlsStream<Patient<TcpStream>>> {
     let shaken = async {
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {
@@ -57,7 +61,7 @@ pub(super) async fn handshake(mut stream: TcpStream, acceptor: TlsAcceptor) -> i
             close_gently(stream).await;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
         }
-        acceptor.accept(stream).await
+        acceptor.accept(Patient::new(stream)).await
     };
     tokio::time::timeout(HANDSHAKE_TIMEOUT, shaken).await?
 }

@@ -6,6 +6,7 @@
 mod asks;
 mod connections;
 mod context;
+mod descriptors;
 mod device_name;
 mod devices;
 mod entrance;
@@ -17,6 +18,8 @@ mod lan;
 mod loopback;
 mod page;
 mod pairing;
+mod patient;
+mod places;
 mod previews;
 mod problem;
 mod reach;
@@ -49,6 +52,7 @@ use crate::registry::Registry;
 use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
+use descriptors::{HookPlaces, Shares};
 use devices::Devices;
 use guard::{Caller, Guard, Scope};
 pub(crate) use lan::Lan;
@@ -70,6 +74,7 @@ pub(crate) struct App {
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     policy: Policy,
+    hook_places: Arc<HookPlaces>,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -96,6 +101,7 @@ impl App {
             reach: Arc::new(reach),
             previews: Arc::default(),
             policy,
+            hook_places: Arc::new(HookPlaces::new(Shares::of_this_process())),
             closing,
             stop: Arc::default(),
         }

@@ -8,6 +8,7 @@ mod api;
 mod broken_requests;
 mod browsers;
 mod commands;
+mod crowd;
 mod deadlines;
 mod dependencies;
 mod devices;
