@@ -33,6 +33,7 @@ pub(super) async fn claude_code(
     let resumed = headers.contains_key("x-answerback-resumed");
     // This may be parked for hours: what is not needed any more goes now.
     drop((body, headers));
+    let Ok(_place) = app.hook_places.enter(&event) else { return Ok(no_decision()) };
     match event {
         HookEvent::Ask(mut new) => {
             if new.on_timeout == OnTimeout::Defer {
