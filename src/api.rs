@@ -237,7 +237,7 @@ pub struct EventView {
     pub kind: String,
     /// Its place in the order of all changes.
     pub cursor: String,
-    /// The ask: as it was then, in a live event; as it is now, in a replayed one.
+    /// The ask: as it was then, in a live event; as it is now, in a replayed one or if it is large.
     pub ask: AskView,
 }
 

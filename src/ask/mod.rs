@@ -7,6 +7,7 @@ mod answer;
 mod key;
 mod outcome;
 mod questions;
+mod weight;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

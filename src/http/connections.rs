@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -15,30 +14,30 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::descriptors::Shares;
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
 use super::line::Line;
+use super::patient::Patient;
+use super::places::{Place, Places, Standing};
+use super::wire::{Exchange, Wire};
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_HEADERS: usize = 64;
-/// What a connection may make us hold before it has shown who it is.
-const MAX_BUFFER: usize = 32 * 1024;
+pub(super) const MAX_HEADERS: usize = 64;
+/// A request line and its headers: what a connection may make us hold before it has shown who it is.
+pub(super) const MAX_HEAD: usize = 32 * 1024;
 /// How long requests under way may take when the daemon goes down. Parked ones take longer by nature: they are cut, and
 /// their hooks come back.
 const DRAIN: Duration = Duration::from_millis(300);
 /// Out of file descriptors: some come back while we wait.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many connections there may be over TCP, where anybody can make them. Far from the limit of open files, so that a hook
-/// always gets through to the socket.
-const MAX_TCP: usize = 2048;
-
-/// Fewer from the network: a TLS connection needs more memory, and nobody has so many phones.
-const MAX_LAN: usize = 512;
+/// The part of the places for strangers that one address of the network gets. On loopback all are of one address.
+const PART_OF_ONE: usize = 4;
 
 /// Where requests come from.
 #[derive(Debug)]
@@ -56,25 +55,33 @@ pub(crate) struct Listeners {
 /// Serves until `closing` says true, and lets requests under way finish.
 pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
-    let server = Server { http, router };
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    // Without the first, a longer head passes if its end is read together with its beginning.
+    http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
+    let server = Server { http, router, standing: None };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.
-    let (tcp_places, lan_places) = (places(MAX_TCP), places(MAX_LAN));
+    let shares = Shares::of_this_process();
+    let tcp_places = Places::new("loopback", shares.tcp, 1);
+    let lan_places = Places::new("network", shares.lan, PART_OF_ONE);
     loop {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    tokio::spawn(server.line_connection(graceful.watcher(), Peer::Socket, stream.into()));
+                    let line = Line::from(stream);
+                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, Some(line.clone()), line));
                 }
             }),
-            accepted = accept_tcp(&listeners.tcp, &tcp_places) => accepted.map(|(stream, local, remote, place)| {
-                let peer = Peer::Tcp { local, remote };
-                let connection = server.line_connection(graceful.watcher(), peer, stream.into());
+            accepted = accept_tcp(&listeners.tcp) => accepted.map(|(stream, local, remote)| {
+                let place = tcp_places.enter(remote.ip());
+                let (peer, line) = (Peer::Tcp { local, remote }, Line::from(stream));
+                let stream = Patient::new(line.clone());
+                let connection = server.at(&place).connection(graceful.watcher(), peer, Some(line), stream);
                 tokio::spawn(in_place(place, connection));
             }),
-            accepted = accept_lan(listeners.lan.as_ref(), &lan_places) => accepted.map(|(stream, remote, tls, place)| {
-                let connection = server.clone().tls_connection(graceful.watcher(), stream, remote, tls);
+            accepted = accept_lan(listeners.lan.as_ref()) => accepted.map(|(stream, remote, tls)| {
+                let place = lan_places.enter(remote.ip());
+                let connection = server.at(&place).tls_connection(graceful.watcher(), stream, remote, tls);
                 tokio::spawn(in_place(place, connection));
             }),
             Some(socket) = listeners.new_sockets.recv() => {
@@ -92,28 +99,17 @@ pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing:
     drop(tokio::time::timeout(DRAIN, graceful.shutdown()).await);
 }
 
-type Place = Option<OwnedSemaphorePermit>;
-
-/// Who finds no place waits in the kernel's queue.
-async fn accept_tcp(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, SocketAddr, Place)> {
-    let place = Arc::clone(places).acquire_owned().await.ok();
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr, SocketAddr)> {
     let (stream, remote) = listener.accept().await?;
     send_at_once(&stream);
-    Ok((stream, listener.local_addr()?, remote, place))
+    Ok((stream, listener.local_addr()?, remote))
 }
 
-async fn accept_lan(
-    lan: Option<&Lan>,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, TlsAcceptor, Place)> {
+async fn accept_lan(lan: Option<&Lan>) -> io::Result<(TcpStream, SocketAddr, TlsAcceptor)> {
     let Some(lan) = lan else { return std::future::pending().await };
-    let place = Arc::clone(places).acquire_owned().await.ok();
     let (stream, remote, acceptor) = lan.accept().await?;
     send_at_once(&stream);
-    Ok((stream, remote, acceptor, place))
+    Ok((stream, remote, acceptor))
 }
 
 /// Replies are small and awaited.
@@ -121,15 +117,12 @@ fn send_at_once(stream: &TcpStream) {
     drop(stream.set_nodelay(true));
 }
 
-async fn in_place(place: Place, connection: impl Future<Output = ()>) {
-    connection.await;
-    drop(place);
-}
-
-fn places(max: usize) -> Arc<Semaphore> {
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let share = files.map_or(max, |files| usize::try_from(files / 4).unwrap_or(max));
-    Arc::new(Semaphore::new(max.min(share).max(1)))
+/// Cuts the connection when its place is needed for another.
+async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
+    tokio::select! {
+        () = connection => {}
+        () = place.lost() => {}
+    }
 }
 
 /// How connections are served: all alike.
@@ -137,14 +130,16 @@ fn places(max: usize) -> Arc<Semaphore> {
 struct Server {
     http: http1::Builder,
     router: Router,
+    /// Of the connection's place, where places are counted.
+    standing: Option<Standing>,
 }
 
 impl Server {
-    /// One without TLS, which handlers can get at.
-    fn line_connection(&self, watcher: Watcher, peer: Peer, line: Line) -> impl Future<Output = ()> + use<> {
-        self.connection(watcher, peer, Some(line.clone()), line)
+    fn at(&self, place: &Place) -> Self {
+        Self { standing: Some(place.standing()), ..self.clone() }
     }
 
+    /// `line` is for handlers, where there is no TLS.
     fn connection<S>(
         &self,
         watcher: Watcher,
@@ -156,14 +151,22 @@ impl Server {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let router = TowerToHyperService::new(self.router.clone());
+        let standing = self.standing.clone();
+        let exchange = Exchange::default();
+        let wire = Wire::new(stream, exchange.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            let answering = exchange.begin();
             request.extensions_mut().insert(peer);
-            if let Some(line) = &line {
-                request.extensions_mut().insert(line.clone());
+            if let Some(line) = line.clone() {
+                request.extensions_mut().insert(line);
             }
-            router.call(request)
+            if let Some(standing) = standing.clone() {
+                request.extensions_mut().insert(standing);
+            }
+            let reply = router.call(request);
+            async move { reply.await.map(|reply| reply.map(|body| answering.until_sent(body))) }
         });
-        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(stream), service));
+        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(wire), service));
         async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");

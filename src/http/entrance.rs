@@ -38,7 +38,7 @@ impl Entrance {
         matches!(self, Self::Socket | Self::Local { .. })
     }
 
-    /// Who is blamed for failures: a machine. Whoever has an IPv6 network has all of its addresses.
+    /// Who is blamed for failures: a machine.
     pub(super) fn blamed(self) -> Option<(bool, IpAddr)> {
         let (is_public, address) = match self {
             Self::Socket => return None,
@@ -47,11 +47,15 @@ impl Entrance {
             // Others than the machine itself are behind the proxy.
             Self::Public(address) => (true, address),
         };
-        let address = match address.to_canonical() {
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-            address => address,
-        };
-        Some((is_public, address))
+        Some((is_public, machine(address)))
+    }
+}
+
+/// What stands for all addresses of one machine: whoever has an IPv6 network has all of its addresses.
+pub(super) fn machine(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        address => address,
     }
 }
 

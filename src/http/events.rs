@@ -1,7 +1,8 @@
 //! The event stream: every change once, in the order of commits, from where the reader left off.
 //!
-//! A reader that falls behind costs nothing but its place: what it missed is read from the store again. So a slow reader
-//! holds no memory here and loses nothing.
+//! A reader that falls behind costs nothing but its place: what it missed is read from the store again, a page of bounded size at a
+//! time. So a slow reader holds little memory here. One that takes nothing at all is cut after a while (`patient`), and loses
+//! nothing: it comes back with the id of the last event it got.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,10 +13,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::api::{EventView, Problem};
+use crate::registry::Live;
 use crate::store::{Change, Cursor};
 
 use super::App;
@@ -55,7 +56,7 @@ pub(super) async fn events(
 
 struct Reader {
     app: App,
-    live: broadcast::Receiver<Arc<Change>>,
+    live: Live,
     /// The newest change that was handed out.
     sent: Cursor,
     replay: VecDeque<Arc<Change>>,
@@ -69,7 +70,7 @@ impl Reader {
         loop {
             if self.behind && self.replay.is_empty() {
                 self.replay = self.app.registry.changes_after(self.sent, REPLAY_PAGE).await.ok()?.into();
-                self.behind = self.replay.len() == REPLAY_PAGE;
+                self.behind = !self.replay.is_empty();
             }
             let change = match self.replay.pop_front() {
                 Some(change) => change,

@@ -20,6 +20,7 @@ use crate::ticket::{Ticket, Tickets};
 use crate::token::TokenHash;
 
 use super::entrance::{Entrance, Names, Peer};
+use super::places::Standing;
 use super::{App, page};
 
 /// The most that is kept of what a client calls itself.
@@ -147,10 +148,23 @@ fn is_visit(request: &Request) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct OwnPolicy(pub(super) HeaderValue);
 
+/// What every reply carries.
+pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+];
+
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
-    let mut response = match admit(&app, peer, is_visit(&request), request.headers()).await {
+    let admitted = admit(&app, peer, is_visit(&request), request.headers()).await;
+    if let Some(standing) = request.extensions().get::<Standing>() {
+        standing.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
+    }
+    let mut response = match admitted {
         Ok((entrance, caller)) => {
             let device = caller.device();
             request.extensions_mut().insert(entrance);
@@ -159,13 +173,6 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         }
         Err(problem) => problem.into_response(),
     };
-    const ALWAYS: [(HeaderName, &str); 5] = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-store"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ];
     for (name, value) in ALWAYS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

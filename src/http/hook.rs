@@ -53,6 +53,7 @@ pub(super) async fn claude_code(
     let resumed = headers.contains_key("x-answerback-resumed");
     // The call may be parked for hours. What is not needed any more is freed before that.
     drop((body, headers));
+    let Ok(_place) = app.hook_places.enter(&event) else { return Ok(no_decision()) };
     match event {
         HookEvent::Ask(mut new) => {
             if new.on_timeout == OnTimeout::Defer {

@@ -11,14 +11,15 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
+use super::patient::Patient;
+use super::wire::reply;
+
 /// From the first byte to the last of the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of every TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// For who forgets the s.
-const PLAIN: &[u8] =
-    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: 45\r\n\r\n\
-    This port speaks https: begin with https://.\n";
+/// For people who type http instead of https.
+const PLAIN: &str = "This port speaks https: begin with https://.\n";
 
 /// A listener that speaks TLS and nothing else.
 pub(crate) struct Lan {
@@ -45,18 +46,22 @@ impl Lan {
 }
 
 /// Speaks TLS with whoever is there, or not at all.
-pub(super) async fn handshake(mut stream: TcpStream, acceptor: TlsAcceptor) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn handshake(
+    mut stream: TcpStream,
+    acceptor: TlsAcceptor,
+) -> io::Result<TlsStream<Patient<TcpStream>>> {
     let shaken = async {
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if first[0] != TLS_HANDSHAKE {
-            stream.write_all(PLAIN).await?;
+            let head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n".to_owned();
+            stream.write_all(&reply(head, "text/plain", PLAIN)).await?;
             close_gently(stream).await;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
         }
-        acceptor.accept(stream).await
+        acceptor.accept(Patient::new(stream)).await
     };
     tokio::time::timeout(HANDSHAKE_TIMEOUT, shaken).await?
 }

@@ -7,6 +7,7 @@ mod asks;
 mod connections;
 mod context;
 mod description;
+mod descriptors;
 mod device_name;
 mod devices;
 mod entrance;
@@ -19,6 +20,8 @@ mod line;
 mod loopback;
 mod page;
 mod pairing;
+mod patient;
+mod places;
 mod previews;
 mod problem;
 mod query;
@@ -26,6 +29,7 @@ mod reach;
 mod sign_in;
 mod strict_json;
 mod throttle;
+mod wire;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,6 +54,7 @@ use crate::store::Store;
 
 pub(crate) use connections::{Listeners, serve};
 use description::Description;
+use descriptors::{HookPlaces, Shares};
 use devices::Devices;
 use guard::{Caller, Guard, Scope};
 pub(crate) use lan::Lan;
@@ -71,6 +76,7 @@ pub(crate) struct App {
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     policy: Policy,
+    hook_places: Arc<HookPlaces>,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -97,6 +103,7 @@ impl App {
             reach: Arc::new(reach),
             previews: Arc::default(),
             policy,
+            hook_places: Arc::new(HookPlaces::new(Shares::of_this_process())),
             closing,
             stop: Arc::default(),
         }

@@ -22,14 +22,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::ask::Ask;
 use crate::config::Config;
-use crate::registry::Registry;
+use crate::registry::{Live, Registry};
 use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
 use crate::ticket::Tickets;
 
@@ -157,7 +156,7 @@ fn open_asks() -> Filter {
 
 struct Notifier {
     registry: Registry,
-    live: broadcast::Receiver<Arc<Change>>,
+    live: Live,
     /// The newest change that was taken note of.
     seen: Cursor,
     plan: Plan,
@@ -207,12 +206,8 @@ impl Notifier {
     async fn catch_up(&mut self) {
         loop {
             match self.registry.changes_after(self.seen, REPLAY_PAGE).await {
-                Ok(missed) => {
-                    missed.iter().for_each(|change| self.note(change));
-                    if missed.len() < REPLAY_PAGE {
-                        return;
-                    }
-                }
+                Ok(missed) if missed.is_empty() => return,
+                Ok(missed) => missed.iter().for_each(|change| self.note(change)),
                 Err(error) => {
                     tracing::warn!(%error, "some questions may not be told of");
                     return;
@@ -301,7 +296,7 @@ pub(crate) mod tests {
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
         assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));
         notifier.catch_up().await;
-        while let Ok(again) = notifier.live.try_recv() {
+        while let Some(again) = notifier.live.try_recv() {
             notifier.note(&again);
         }
         assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);

@@ -5,6 +5,7 @@
 //! - A wait that is dropped withdraws its ask after a grace, so that a restart or a reconnect is no withdrawal.
 //! - No map guard lives across an `.await`.
 
+mod live;
 mod open_asks;
 mod wait;
 
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
@@ -21,6 +22,7 @@ use crate::ask::{
 };
 use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
+pub use live::Live;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
 
@@ -331,11 +333,11 @@ impl Registry {
     }
 
     /// Changes as they are committed, from now on.
-    pub fn live(&self) -> broadcast::Receiver<Arc<Change>> {
+    pub fn live(&self) -> Live {
         self.0.open.live()
     }
 
-    /// Changes from before.
+    /// Changes from before: a page of at most so many, or fewer where they are large. An empty page is the end.
     pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
         self.0.store.changes_after(after, limit).await
     }

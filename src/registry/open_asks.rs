@@ -4,13 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 use crate::ask::{Ask, AskKey, Outcome};
 use crate::store::{Change, ChangeKind, Cursor, Loaded};
 
-/// How far a reader of live changes may fall behind before it has to read them from the store.
-const LIVE_CHANGES: usize = 1024;
+use super::live::{Live, Ring};
 
 /// A dialog follows its announcement within milliseconds; what lies here longer has none.
 const MAX_UNCLAIMED: usize = 64;
@@ -112,7 +111,7 @@ pub(super) struct OpenAsks {
     by_key: DashMap<AskKey, OpenAsk>,
     /// Asks that were settled after they were announced and before their dialog came, oldest first.
     unclaimed: Mutex<VecDeque<Arc<Ask>>>,
-    live: broadcast::Sender<Arc<Change>>,
+    live: Ring,
     cursor: watch::Sender<Cursor>,
 }
 
@@ -122,8 +121,7 @@ impl OpenAsks {
         for ask in loaded.open {
             by_key.insert(ask.key.clone(), OpenAsk::new(Arc::new(ask)));
         }
-        let (live, cursor) = (broadcast::channel(LIVE_CHANGES).0, watch::channel(loaded.cursor).0);
-        Self { by_key, unclaimed: Mutex::default(), live, cursor }
+        Self { by_key, unclaimed: Mutex::default(), live: Ring::new(), cursor: watch::channel(loaded.cursor).0 }
     }
 
     /// Takes over a committed change and rings the bells. Runs on the store's thread.
@@ -151,8 +149,7 @@ impl OpenAsks {
             }
         }
         self.cursor.send_replace(change.cursor);
-        // Nobody may be listening.
-        drop(self.live.send(Arc::clone(change)));
+        self.live.put(change);
     }
 
     pub(super) fn get(&self, key: &AskKey) -> Option<Arc<Ask>> {
@@ -223,8 +220,8 @@ impl OpenAsks {
         self.cursor.subscribe()
     }
 
-    pub(super) fn live(&self) -> broadcast::Receiver<Arc<Change>> {
-        self.live.subscribe()
+    pub(super) fn live(&self) -> Live {
+        self.live.follow()
     }
 }
 

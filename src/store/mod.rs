@@ -27,6 +27,9 @@ use commit::{Context, Owner};
 pub use devices::{Device, DeviceKind};
 pub use files::FileChanged;
 
+/// A page of changes ends with the change that makes it larger than this.
+const MAX_PAGE_BYTES: usize = 256 * 1024;
+
 /// A place in the order of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor(pub i64);
@@ -389,16 +392,14 @@ impl Store {
         self.owner.call(false, move |context| Ok(rows::projects(context.connection)?)).await
     }
 
-    /// The changes after a cursor, oldest first, with each ask as it is now.
+    /// The changes after a cursor, oldest first, with each ask as it is now: a page of at most `limit`, or fewer where they are
+    /// large. An empty page is the end.
     pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
         self.owner
             .call(false, move |context| {
-                let events = rows::events_after(context.connection, after.0, limit)?;
-                let change = |(seq, name, ask): (i64, String, Ask)| {
-                    let kind = ChangeKind::from_name(&name)?;
-                    Some(Arc::new(Change { cursor: Cursor(seq), kind, ask: Arc::new(ask) }))
-                };
-                Ok(events.into_iter().filter_map(change).collect())
+                let events = rows::events_after(context.connection, after.0, limit, MAX_PAGE_BYTES)?;
+                let change = |(seq, kind, ask)| Arc::new(Change { cursor: Cursor(seq), kind, ask: Arc::new(ask) });
+                Ok(events.into_iter().map(change).collect())
             })
             .await
     }

@@ -12,7 +12,7 @@ use crate::ask::{Ask, AskId, AskKey, NewAsk, Receipt, Settlement};
 
 use super::clock::Uptime;
 use super::sums;
-use super::{Filter, Page, StateFilter};
+use super::{ChangeKind, Filter, Page, StateFilter};
 
 const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
      digest, receipt, asker, question_sum, outcome_sum";
@@ -334,19 +334,29 @@ pub(super) fn add_event(connection: &Connection, id: AskId, kind: &str, at: Time
     Ok(connection.last_insert_rowid())
 }
 
-/// The events after a cursor, with each ask as it is now.
+/// The events after a cursor, with each ask as it is now: until there are so many, or so many bytes.
 pub(super) fn events_after(
     connection: &Connection,
     after: i64,
     limit: usize,
-) -> rusqlite::Result<Vec<(i64, String, Ask)>> {
-    connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
-             WHERE seq > ?1 ORDER BY seq LIMIT ?2"
-        ))?
-        .query_map((after, limit as i64), |row| Ok((row.get("seq")?, row.get("kind")?, ask(row)?)))?
-        .collect()
+    max_bytes: usize,
+) -> rusqlite::Result<Vec<(i64, ChangeKind, Ask)>> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
+         WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+    ))?;
+    let mut rows = statement.query((after, limit as i64))?;
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    while bytes <= max_bytes
+        && let Some(row) = rows.next()?
+    {
+        let kind: String = row.get("kind")?;
+        let Some(kind) = ChangeKind::from_name(&kind) else { continue };
+        let ask = ask(row)?;
+        bytes += ask.weight();
+        events.push((row.get("seq")?, kind, ask));
+    }
+    Ok(events)
 }
 
 /// The newest event ever, also when it has been purged.

@@ -170,6 +170,25 @@ async fn changes_are_published_before_their_caller_is_told_and_in_order() {
 }
 
 #[tokio::test]
+async fn a_page_of_changes_is_bounded_in_bytes_and_the_pages_make_up_all() {
+    let world = World::new();
+    let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(100_000)}]}]);
+    for n in 0..10 {
+        let new =
+            NewAsk { questions: serde_json::from_value(question.clone()).unwrap(), ..new_ask(&format!("s{n}__t"), 1) };
+        id(world.store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
+    }
+    let (mut last, mut sizes) = (Cursor(0), Vec::new());
+    loop {
+        let page = world.store.changes_after(last, 256).await.unwrap();
+        let Some(change) = page.last() else { break };
+        last = change.cursor;
+        sizes.push(page.len());
+    }
+    assert_eq!(sizes, [3, 3, 3, 1]);
+}
+
+#[tokio::test]
 async fn a_session_has_so_many_open_asks_and_known_ones_are_found_all_the_same() {
     let world = World::new();
     id(world.open("s__a").await);

@@ -164,6 +164,7 @@ fn without_tls_nothing_is_served() {
     let mut said = String::new();
     plain.read_to_string(&mut said).unwrap();
     assert!(said.starts_with("HTTP/1.1 400 ") && said.ends_with("begin with https://.\n"), "{said}");
+    assert!(said.contains("x-content-type-options: nosniff\r\n"), "{said}");
     // And everything that listens elsewhere than on loopback is this port.
     let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", world.daemon_pid())).unwrap();
     let inodes = inodes(world.daemon_pid());

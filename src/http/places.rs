@@ -1,0 +1,300 @@
+//! The places for connections over TCP, where anybody can make them.
+//!
+//! One half is for strangers, the other for callers who have shown a token. A newcomer always gets a place: when the half of
+//! the strangers is full, one of them is sent away. It is the one that has been here for longest, of the address that has the most.
+//! So a crowd takes its places from itself, and never from somebody with a token.
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::entrance::machine;
+
+/// The log hears of a crowd once in so long.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// All places of one listener; cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Places(Arc<Mutex<Table>>);
+
+#[derive(Debug)]
+struct Table {
+    /// What the listener is called in the log.
+    name: &'static str,
+    max_known: usize,
+    max_strangers: usize,
+    max_strangers_of_one: usize,
+    next: u64,
+    known: HashMap<u64, Guest>,
+    /// By number, so the first has been here for longest.
+    strangers: BTreeMap<u64, Guest>,
+    sent_away: u64,
+    told_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Guest {
+    address: IpAddr,
+    /// Dropped to send it away.
+    _stay: oneshot::Sender<Infallible>,
+}
+
+/// The place of one connection, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    standing: Standing,
+    stay: oneshot::Receiver<Infallible>,
+}
+
+/// What is known about the caller on a connection; the guard keeps it up to date.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    places: Places,
+    id: u64,
+}
+
+impl Places {
+    /// So many places in all. One address gets this part of what is for strangers.
+    pub(super) fn new(name: &'static str, places: usize, part_of_one: usize) -> Self {
+        let max_strangers = (places / 2).max(1);
+        Self(Arc::new(Mutex::new(Table {
+            name,
+            max_known: (places - places / 2).max(1),
+            max_strangers,
+            max_strangers_of_one: (max_strangers / part_of_one).max(1),
+            next: 0,
+            known: HashMap::new(),
+            strangers: BTreeMap::new(),
+            sent_away: 0,
+            told_at: None,
+        })))
+    }
+
+    /// A place for a new connection. Another one may have to go for it.
+    pub(super) fn enter(&self, address: IpAddr) -> Place {
+        let address = counted_as(address);
+        let (leave, stay) = oneshot::channel();
+        let mut table = self.table();
+        table.make_room(address, Instant::now());
+        let id = table.next;
+        table.next += 1;
+        table.strangers.insert(id, Guest { address, _stay: leave });
+        Place { standing: Standing { places: self.clone(), id }, stay }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Nothing in here can panic half way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every program of this machine can choose among all loopback addresses, so they count as one.
+fn counted_as(address: IpAddr) -> IpAddr {
+    match machine(address) {
+        address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        address => address,
+    }
+}
+
+impl Place {
+    /// Returns when the place is needed for somebody else.
+    pub(super) async fn lost(&mut self) {
+        // Nothing is ever sent: the other end is dropped.
+        drop((&mut self.stay).await);
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        self.standing.clone()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut table = self.standing.places.table();
+        let id = self.standing.id;
+        if table.known.remove(&id).is_none() {
+            table.strangers.remove(&id);
+        }
+    }
+}
+
+impl Standing {
+    /// The newest request on this connection had a valid token, or had none. Each request counts anew, so that a device
+    /// that is signed out keeps no place for those who are signed in.
+    pub(super) fn set_known(&self, is_known: bool) {
+        let mut table = self.places.table();
+        if !is_known {
+            if let Some(guest) = table.known.remove(&self.id) {
+                table.make_room(guest.address, Instant::now());
+                table.strangers.insert(self.id, guest);
+            }
+        } else if table.known.len() < table.max_known
+            && let Some(guest) = table.strangers.remove(&self.id)
+        {
+            table.known.insert(self.id, guest);
+        }
+    }
+}
+
+impl Table {
+    /// For one more stranger of this address.
+    fn make_room(&mut self, address: IpAddr, now: Instant) {
+        let mut strangers_of = HashMap::new();
+        self.strangers.values().for_each(|guest| *strangers_of.entry(guest.address).or_insert(0) += 1);
+        let crowd = if strangers_of.get(&address).is_some_and(|count| *count >= self.max_strangers_of_one) {
+            Some(address)
+        } else if self.strangers.len() >= self.max_strangers {
+            strangers_of.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address)
+        } else {
+            None
+        };
+        let oldest = self.strangers.iter().find(|(_, guest)| Some(guest.address) == crowd).map(|(id, _)| *id);
+        if let Some(oldest) = oldest {
+            self.strangers.remove(&oldest);
+            self.tell_of_crowd(now);
+        }
+    }
+
+    fn tell_of_crowd(&mut self, now: Instant) {
+        self.sent_away += 1;
+        if self.told_at.is_none_or(|told_at| now.saturating_duration_since(told_at) >= QUIET) {
+            tracing::warn!(
+                listener = self.name,
+                closed = self.sent_away,
+                "too many connections without a token: the oldest are closed to make room"
+            );
+            self.told_at = Some(now);
+            self.sent_away = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::new(192, 168, 1, last))
+    }
+
+    /// Of the known, and of strangers.
+    fn counts(places: &Places) -> (usize, usize) {
+        let table = places.table();
+        (table.known.len(), table.strangers.len())
+    }
+
+    fn is_lost(place: &mut Place) -> bool {
+        place.stay.try_recv() == Err(oneshot::error::TryRecvError::Closed)
+    }
+
+    fn lost(places: &mut [Place]) -> Vec<usize> {
+        (0..places.len()).filter(|index| is_lost(&mut places[*index])).collect()
+    }
+
+    #[test]
+    fn the_oldest_stranger_goes_for_a_newcomer() {
+        let places = Places::new("test", 8, 1);
+        let mut guests: Vec<_> = (0..6).map(|_| places.enter(HERE)).collect();
+        assert_eq!(lost(&mut guests), [0, 1]);
+    }
+
+    #[test]
+    fn who_has_shown_a_token_stays_whatever_crowd_comes() {
+        let places = Places::new("test", 8, 1);
+        let mut known: Vec<_> = (0..4).map(|_| places.enter(HERE)).collect();
+        known.iter().for_each(|place| place.standing().set_known(true));
+        let mut crowd: Vec<_> = (0..100).map(|_| places.enter(HERE)).collect();
+        assert_eq!(lost(&mut known), [0; 0]);
+        assert_eq!(lost(&mut crowd).len(), 96);
+        assert_eq!(counts(&places), (4, 4));
+    }
+
+    #[test]
+    fn tokens_do_not_take_the_places_of_strangers() {
+        let places = Places::new("test", 8, 1);
+        let mut guests: Vec<_> = (0..20)
+            .map(|_| {
+                let place = places.enter(HERE);
+                place.standing().set_known(true);
+                place
+            })
+            .collect();
+        assert_eq!(lost(&mut guests[..4]), [0; 0]);
+        assert_eq!(counts(&places), (4, 4));
+        assert!(!is_lost(&mut guests[19]));
+    }
+
+    #[test]
+    fn one_address_gets_a_part_only() {
+        let places = Places::new("test", 32, 4);
+        let mut other = places.enter(address(1));
+        let mut crowd: Vec<_> = (0..10).map(|_| places.enter(address(2))).collect();
+        assert!(!is_lost(&mut other));
+        assert_eq!(lost(&mut crowd), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn of_many_addresses_the_greatest_crowd_gives_way() {
+        let places = Places::new("test", 16, 2);
+        let mut few: Vec<_> = (0..2).map(|_| places.enter(address(1))).collect();
+        let mut many: Vec<_> = (0..4).map(|_| places.enter(address(2))).collect();
+        let _others: Vec<_> = (3..6).map(|last| places.enter(address(last))).collect();
+        assert_eq!(lost(&mut few), [0; 0]);
+        assert_eq!(lost(&mut many), [0]);
+    }
+
+    #[test]
+    fn whoever_has_a_network_has_its_addresses() {
+        let places = Places::new("test", 16, 4);
+        let mut loopback: Vec<_> = (1..4).map(|last| places.enter([127, 0, 0, last].into())).collect();
+        assert_eq!(lost(&mut loopback), [0]);
+        let mut network: Vec<_> = (1..4).map(|last| places.enter([0xfd00, 0, 0, 1, 0, 0, 0, last].into())).collect();
+        assert_eq!(lost(&mut network), [0]);
+    }
+
+    #[test]
+    fn a_place_that_is_left_is_free() {
+        let places = Places::new("test", 8, 1);
+        let mut first = places.enter(HERE);
+        for is_known in [true, false] {
+            for _ in 0..20 {
+                places.enter(HERE).standing().set_known(is_known);
+            }
+        }
+        assert!(!is_lost(&mut first));
+        assert_eq!(counts(&places), (0, 1));
+    }
+
+    #[test]
+    fn who_shows_no_token_any_more_is_a_stranger_again() {
+        let places = Places::new("test", 4, 1);
+        let mut revoked = places.enter(HERE);
+        revoked.standing().set_known(true);
+        revoked.standing().set_known(false);
+        let _crowd: Vec<_> = (0..2).map(|_| places.enter(HERE)).collect();
+        assert!(is_lost(&mut revoked));
+        // It is gone, whatever it shows now.
+        revoked.standing().set_known(true);
+        assert_eq!(counts(&places), (0, 2));
+    }
+
+    #[test]
+    fn the_log_hears_of_it_once_a_minute() {
+        let mut table = Places::new("test", 4, 1);
+        let table = Arc::get_mut(&mut table.0).unwrap().get_mut().unwrap();
+        let start = Instant::now();
+        let told: Vec<_> = [0, 1, 59, 60, 61]
+            .map(|seconds| {
+                table.tell_of_crowd(start + Duration::from_secs(seconds));
+                table.sent_away == 0
+            })
+            .into();
+        assert_eq!(told, [true, false, false, true, false]);
+    }
+}

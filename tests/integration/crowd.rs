@@ -1,0 +1,174 @@
+//! A crowd of strangers keeps nobody out: neither the page's user, nor a phone, nor those who answer.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::http::Request;
+use crate::phone::{LAN, Phone, admin};
+use crate::world::{ANSWERBACK, World, call, question, until};
+
+/// More than there are places on loopback.
+const CROWD: usize = 2180;
+/// More than there are places for the network.
+const TLS_CROWD: usize = 560;
+/// An honest client is served within this, also on a busy machine. Without room made for it, it takes ten seconds or for ever.
+const PROMPTLY: Duration = Duration::from_secs(5);
+
+/// As many as this machine lets one process have.
+fn crowd(wanted: usize) -> usize {
+    let hard = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard }).unwrap();
+    hard.map_or(wanted, |hard| wanted.min(usize::try_from(hard / 2).unwrap()))
+}
+
+/// A connection whose window is soon full, so that a crowd of them needs little memory.
+fn narrow(address: &str) -> TcpStream {
+    let stream = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    sockopt::set_socket_recv_buffer_size(&stream, 4096).unwrap();
+    connect(&stream, &address.parse::<SocketAddr>().unwrap()).unwrap();
+    stream.into()
+}
+
+/// Asks for far more than the window holds, and will not read it.
+fn pipeline(stream: &mut impl Write, host: &str) {
+    let request = format!("GET /page/app.css HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    // It may have been turned away already.
+    drop(stream.write_all(request.repeat(200).as_bytes()));
+}
+
+#[test]
+fn strangers_who_never_read_do_not_shut_out_a_companion() {
+    let mut world = World::new();
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let host = world.address();
+    let request = Request { line: "GET /v1/events", headers: world.headers(), body: b"" };
+    let (_, mut events) = request.stream(&host).unwrap();
+    let strangers: Vec<_> = (0..crowd(CROWD))
+        .map(|_| {
+            let mut stranger = narrow(&host);
+            pipeline(&mut stranger, &host);
+            stranger
+        })
+        .collect();
+    let started = Instant::now();
+    let list = world.get("/v1/asks").expect(200).json();
+    assert_eq!(list["asks"][0]["key"], json!(key));
+    assert!(world.get("/").expect(200).body.starts_with(b"<!doctype html>"));
+    assert!(hook.is_waiting());
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let took = started.elapsed();
+    assert!(took < PROMPTLY, "{took:?} with {} strangers", strangers.len());
+    hook.reply();
+    // Who has shown a token is not sent away for them.
+    let mut line = String::new();
+    while !line.contains("ask.settled") {
+        line.clear();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "the stream ended");
+    }
+    assert_eq!(world.log().matches("to make room").count(), 1, "{}", world.log());
+    drop(strangers);
+}
+
+#[test]
+fn who_does_not_read_is_cut() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let host = world.address();
+    let mut stranger = narrow(&host);
+    pipeline(&mut stranger, &host);
+    // The kernel shows our end of the daemon's connection for as long as the daemon keeps it.
+    let from = stranger.local_addr().unwrap().port();
+    let is_kept = || {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        table.lines().any(|line| {
+            let columns: Vec<_> = line.split_ascii_whitespace().collect();
+            columns[2].ends_with(&format!(":{from:04X}")) && columns[3] == "01"
+        })
+    };
+    let started = Instant::now();
+    assert!(is_kept());
+    until("the connection to be cut", || (!is_kept()).then_some(()));
+    assert!(started.elapsed() > Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[test]
+fn peers_who_never_read_do_not_shut_out_a_phone() {
+    let mut world = World::with_config(LAN);
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let phone = Phone::paired(&world, "Phone");
+    let mut events = phone.events();
+    let strangers: Vec<_> = (0..crowd(TLS_CROWD))
+        .map(|_| {
+            let mut stranger = phone.connect();
+            stranger.sock.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+            pipeline(&mut stranger, &phone.address);
+            stranger
+        })
+        .collect();
+    let started = Instant::now();
+    assert_eq!(phone.get("/v1/asks").expect(200).json()["asks"][0]["key"], json!(key));
+    assert!(started.elapsed() < PROMPTLY, "{:?} with {} peers", started.elapsed(), strangers.len());
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let mut line = String::new();
+    while !line.contains("ask.settled") {
+        line.clear();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "the stream ended");
+    }
+    drop(strangers);
+}
+
+#[test]
+fn silent_peers_delay_no_phone() {
+    let mut world = World::with_config(LAN);
+    drop(world.daemon());
+    let phone = Phone::paired(&world, "Phone");
+    let silent: Vec<_> = (0..crowd(600)).map(|_| TcpStream::connect(&phone.address).unwrap()).collect();
+    let started = Instant::now();
+    phone.get("/v1/asks").expect(200);
+    assert!(started.elapsed() < PROMPTLY, "{:?} with {} silent peers", started.elapsed(), silent.len());
+}
+
+#[test]
+fn with_few_descriptors_answering_stays_possible() {
+    const HOOKS: usize = 60;
+    let mut world = World::new();
+    let limited = "ulimit -n 64; exec \"$0\" daemon --background";
+    let mut daemon = world.command("/bin/sh").args(["-c", limited, ANSWERBACK]).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "ready\n", "{}", world.log());
+    let mut hooks: Vec<_> =
+        (0..HOOKS).map(|n| world.hook(&call("s", &format!("t{n}"), &[question("Which?")]))).collect();
+    let open = || {
+        let list = admin(&world, "GET /v1/asks", &json!({})).expect(200).json();
+        list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // Each is parked, or left to the terminal.
+    let parked = until("every hook to be parked or let go", || {
+        let waiting = hooks.iter_mut().filter_map(|hook| hook.is_waiting().then_some(())).count();
+        let open = open();
+        (waiting < HOOKS && waiting == open.len()).then_some(open)
+    });
+    assert!(parked.len() >= 8, "{}", parked.len());
+    assert!(world.log().contains("file descriptors"), "{}", world.log());
+    // Over TCP, over the socket and with a command.
+    assert_eq!(world.get("/v1/asks").expect(200).json()["asks"].as_array().unwrap().len(), parked.len());
+    let pending = world.command(ANSWERBACK).args(["pending", "--json"]).output().unwrap();
+    assert!(pending.status.success(), "{pending:?}");
+    world.answer(&parked[0], &json!({"Which?": "A"})).expect(200);
+    let number: usize = parked[0].strip_prefix("s__t").unwrap().parse().unwrap();
+    let answered = hooks.remove(number).reply();
+    assert_eq!(answered["permissionDecision"], "allow");
+    // There is room for one more.
+    let (_hook, _) = world.ask("other", "t", &[question("Which?")]);
+    for hook in hooks.into_iter().filter_map(|mut hook| (!hook.is_waiting()).then_some(hook)) {
+        hook.no_decision();
+    }
+    world.kill_daemon();
+    daemon.wait().unwrap();
+}
