@@ -221,4 +221,3 @@ fn forbid_core_dumps() {
         tracing::warn!(%error, "core dumps are not forbidden");
     }
 }
-

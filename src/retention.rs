@@ -49,7 +49,9 @@ impl Clerk {
         let Ok(before) = wall.checked_sub(self.retention) else { return Ok(INTERVAL) };
         let oldest = store.oldest_settled().await?;
         if oldest.is_some_and(|oldest| before.duration_since(oldest) > DAY) && !self.is_clock_trusted(wall, steady) {
-            tracing::warn!("many questions are due to be forgotten: that is done in an hour, if the clock still says so");
+            tracing::warn!(
+                "many questions are due to be forgotten: that is done in an hour, if the clock still says so"
+            );
             return Ok(SECOND_LOOK);
         }
         self.doubted = None;
@@ -136,7 +138,10 @@ mod tests {
         let (_dir, store) = store(now, &[1, 30, 60]).await;
         let mut clerk = Clerk { retention: RETENTION, doubted: None };
         assert_eq!(clerk.look(&store, now + days(365), steady).await.unwrap(), SECOND_LOOK);
-        assert_eq!(clerk.look(&store, now + SignedDuration::from_hours(1), steady + SECOND_LOOK).await.unwrap(), INTERVAL);
+        assert_eq!(
+            clerk.look(&store, now + SignedDuration::from_hours(1), steady + SECOND_LOOK).await.unwrap(),
+            INTERVAL
+        );
         assert_eq!(left(&store).await, 3);
         // It jumps again, by another amount: the hour begins anew.
         assert_eq!(clerk.look(&store, now + days(365), steady + SECOND_LOOK).await.unwrap(), SECOND_LOOK);

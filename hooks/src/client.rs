@@ -193,10 +193,7 @@ impl Write for Timed<'_> {
     }
 }
 
-fn read_response<S: Read>(
-    stream: &mut S,
-    mut on_interim: impl FnMut(&mut S),
-) -> Result<Response, ExchangeError> {
+fn read_response<S: Read>(stream: &mut S, mut on_interim: impl FnMut(&mut S)) -> Result<Response, ExchangeError> {
     let mut buffer = Vec::new();
     loop {
         let end = loop {

@@ -138,12 +138,9 @@ mod tests {
 
     #[test]
     fn one_object_and_nothing_else() {
-        for good in [
-            "{}",
-            " {\n} ",
-            r#"{"a":[1,-0.5e+3,"x\u00e9\"",{"b":null}],"c":true,"d":[]}"#,
-            "{\"é\":\"\u{7f}\"}",
-        ] {
+        for good in
+            ["{}", " {\n} ", r#"{"a":[1,-0.5e+3,"x\u00e9\"",{"b":null}],"c":true,"d":[]}"#, "{\"é\":\"\u{7f}\"}"]
+        {
             assert!(is_object(good.as_bytes()), "{good}");
         }
         for bad in [

@@ -76,7 +76,11 @@ impl fmt::Display for StartError {
             Self::Connect(path, error) => write!(f, "cannot connect to {}: {error}", path.display()),
             Self::Untrusted(error) => write!(f, "{error}"),
             Self::Stranger(path) => {
-                write!(f, "another user listens on {}: remove it, and look who can write to its directory", path.display())
+                write!(
+                    f,
+                    "another user listens on {}: remove it, and look who can write to its directory",
+                    path.display()
+                )
             }
             Self::State(path, error) => write!(f, "cannot use {}: {error}", path.display()),
             Self::Spawn(path, error) => write!(f, "cannot start {}: {error}", path.display()),

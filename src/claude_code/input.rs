@@ -329,7 +329,9 @@ mod tests {
     #[test]
     fn the_end_of_a_turn_and_of_a_session() {
         for (event, ended) in [("Stop", false), ("UserPromptSubmit", false), ("SessionEnd", true)] {
-            let HookEvent::WentOn { session, has_ended, .. } = read_as(event, "1", json!({})) else { panic!("{event}") };
+            let HookEvent::WentOn { session, has_ended, .. } = read_as(event, "1", json!({})) else {
+                panic!("{event}")
+            };
             assert_eq!((session.as_str(), has_ended), ("s-1", ended));
         }
     }

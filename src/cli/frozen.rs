@@ -59,7 +59,8 @@ impl Process {
 pub(super) fn end(paths: &Paths) -> anyhow::Result<()> {
     let Some(pid) = listener(paths)? else { return Ok(()) };
     let by_hand = || format!("Look at process {0}, then end it yourself: kill -9 {0}", pid.as_raw_nonzero());
-    let published = std::fs::read(paths.daemon_json()).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+    let published =
+        std::fs::read(paths.daemon_json()).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
     if published.is_some_and(|json| json["pid"].as_i64() != Some(pid.as_raw_nonzero().get().into())) {
         return Err(hinted("the process on the socket is not the one that daemon.json names", by_hand()));
     }

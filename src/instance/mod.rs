@@ -203,10 +203,8 @@ impl Instance {
             Ok(_) => {
                 check_private(&path)?;
                 let text = fs::read_to_string(&path).map_err(failed)?;
-                let damaged = || InstanceError::Damaged {
-                    path: path.clone(),
-                    hint: "remove it, and new tokens are made",
-                };
+                let damaged =
+                    || InstanceError::Damaged { path: path.clone(), hint: "remove it, and new tokens are made" };
                 let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
                 let parse = |text: &str| Token::parse(text).ok_or_else(damaged);
                 Ok(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? })

@@ -206,8 +206,13 @@ impl Notifier {
     async fn catch_up(&mut self) {
         loop {
             match self.registry.changes_after(self.seen, REPLAY_PAGE).await {
-                Ok(missed) if missed.is_empty() => return,
-                Ok(missed) => missed.iter().for_each(|change| self.note(change)),
+                Ok(missed) => {
+                    missed.changes.iter().for_each(|change| self.note(change));
+                    self.seen = self.seen.max(missed.through);
+                    if missed.is_end {
+                        return;
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(%error, "some questions may not be told of");
                     return;

@@ -18,9 +18,10 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
-    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report, Settlement, Source, Verdict,
+    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report, Settlement,
+    Source, Verdict,
 };
-use crate::store::{Change, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
+use crate::store::{Changes, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
 pub use live::Live;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -224,12 +225,7 @@ impl Registry {
     }
 
     /// A process of the agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
-    pub async fn session_went_on(
-        &self,
-        session: &str,
-        asker: Option<&str>,
-        has_ended: bool,
-    ) -> Result<(), StoreError> {
+    pub async fn session_went_on(&self, session: &str, asker: Option<&str>, has_ended: bool) -> Result<(), StoreError> {
         self.0.open.forget_unclaimed(session, asker);
         for ask in self.0.open.of_session(session, asker) {
             if (has_ended || ask.racing)
@@ -337,8 +333,8 @@ impl Registry {
         self.0.open.live()
     }
 
-    /// Changes from before: a page of at most so many, or fewer where they are large. An empty page is the end.
-    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
+    /// Changes from before: a page of at most so many, or fewer where they are large.
+    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
         self.0.store.changes_after(after, limit).await
     }
 

@@ -68,9 +68,7 @@ mod tests {
                 "CREATE TABLE asks (outcome TEXT, opened_at INTEGER, expires_at INTEGER, boot TEXT, expires_boot INTEGER)",
             )
             .unwrap();
-        connection
-            .execute("INSERT INTO asks VALUES (NULL, 1000000, 1010000, ?1, ?2)", (boot, expires_boot))
-            .unwrap();
+        connection.execute("INSERT INTO asks VALUES (NULL, 1000000, 1010000, ?1, ?2)", (boot, expires_boot)).unwrap();
         go_on(&connection, Timestamp::from_millisecond(now).unwrap()).unwrap();
         let expires_at: i64 = connection.query_row("SELECT expires_at FROM asks", [], |row| row.get(0)).unwrap();
         expires_at - now

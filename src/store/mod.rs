@@ -79,6 +79,17 @@ pub struct Change {
     pub ask: Arc<Ask>,
 }
 
+/// A page of changes from before. It may be empty and not the last: a newer version makes changes that this one does not know.
+#[derive(Debug)]
+pub struct Changes {
+    /// Those that are known, oldest first.
+    pub changes: Vec<Arc<Change>>,
+    /// How far it goes: the next page begins behind this.
+    pub through: Cursor,
+    /// Whether there is nothing behind it, for now.
+    pub is_end: bool,
+}
+
 /// What opening came to.
 #[derive(Debug)]
 pub enum Opened {
@@ -393,14 +404,10 @@ impl Store {
     }
 
     /// The changes after a cursor, oldest first, with each ask as it is now: a page of at most `limit`, or fewer where they are
-    /// large. An empty page is the end.
-    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Vec<Arc<Change>>, StoreError> {
+    /// large.
+    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
         self.owner
-            .call(false, move |context| {
-                let events = rows::events_after(context.connection, after.0, limit, MAX_PAGE_BYTES)?;
-                let change = |(seq, kind, ask)| Arc::new(Change { cursor: Cursor(seq), kind, ask: Arc::new(ask) });
-                Ok(events.into_iter().map(change).collect())
-            })
+            .call(false, move |context| Ok(rows::events_after(context.connection, after.0, limit, MAX_PAGE_BYTES)?))
             .await
     }
 

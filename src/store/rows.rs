@@ -12,7 +12,7 @@ use crate::ask::{Ask, AskId, AskKey, NewAsk, Receipt, Settlement};
 
 use super::clock::Uptime;
 use super::sums;
-use super::{ChangeKind, Filter, Page, StateFilter};
+use super::{Change, ChangeKind, Changes, Cursor, Filter, Page, StateFilter};
 
 const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
      digest, receipt, asker, question_sum, outcome_sum";
@@ -307,7 +307,9 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
 
 pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection
-        .prepare_cached("SELECT DISTINCT project FROM asks WHERE project IS NOT NULL AND origin <> 'probe' ORDER BY project")?
+        .prepare_cached(
+            "SELECT DISTINCT project FROM asks WHERE project IS NOT NULL AND origin <> 'probe' ORDER BY project",
+        )?
         .query_map([], |row| row.get(0))?
         .collect()
 }
@@ -334,29 +336,40 @@ pub(super) fn add_event(connection: &Connection, id: AskId, kind: &str, at: Time
     Ok(connection.last_insert_rowid())
 }
 
-/// The events after a cursor, with each ask as it is now: until there are so many, or so many bytes.
+/// The events after a cursor, with each ask as it is now: until there are so many, or so many bytes. Events that this version does not
+/// know, and those of asks that cannot be read, are passed over; the page says how far it goes all the same.
 pub(super) fn events_after(
     connection: &Connection,
     after: i64,
     limit: usize,
     max_bytes: usize,
-) -> rusqlite::Result<Vec<(i64, ChangeKind, Ask)>> {
+) -> rusqlite::Result<Changes> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
-         WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+         WHERE seq > ?1 ORDER BY seq"
     ))?;
-    let mut rows = statement.query((after, limit as i64))?;
-    let (mut events, mut bytes) = (Vec::new(), 0);
-    while bytes <= max_bytes
-        && let Some(row) = rows.next()?
-    {
+    let mut rows = statement.query([after])?;
+    let mut page = Changes { changes: Vec::new(), through: Cursor(after), is_end: false };
+    let (mut looked_at, mut bytes) = (0, 0);
+    while looked_at < limit && bytes <= max_bytes {
+        let Some(row) = rows.next()? else {
+            page.is_end = true;
+            break;
+        };
+        looked_at += 1;
+        let cursor = Cursor(row.get("seq")?);
+        page.through = cursor;
         let kind: String = row.get("kind")?;
         let Some(kind) = ChangeKind::from_name(&kind) else { continue };
-        let ask = ask(row)?;
-        bytes += ask.weight();
-        events.push((row.get("seq")?, kind, ask));
+        match ask(row) {
+            Ok(ask) => {
+                bytes += ask.weight();
+                page.changes.push(Arc::new(Change { cursor, kind, ask: Arc::new(ask) }));
+            }
+            Err(error) => tracing::error!(event = cursor.0, %error, "the question of an event is damaged"),
+        }
     }
-    Ok(events)
+    Ok(page)
 }
 
 /// The newest event ever, also when it has been purged.

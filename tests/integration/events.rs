@@ -60,6 +60,40 @@ fn changes_are_streamed_live_in_order() {
 }
 
 #[test]
+fn events_of_a_newer_version_hide_none_behind_them() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    let opened = |world: &World| {
+        let ask = world.post("/v1/asks", &json!({"questions": [question("Which?")]})).expect(201).json();
+        ask["key"].clone()
+    };
+    let first = opened(&world);
+    world.stop_daemon(&mut daemon);
+    let store = rusqlite::Connection::open(world.state("asks.db")).unwrap();
+    // More than one page of them.
+    for _ in 0..600 {
+        store.execute("INSERT INTO events (ask, kind, at) VALUES (1, 'ask.from_the_future', 0)", []).unwrap();
+    }
+    drop(store);
+    drop(world.daemon());
+    let second = opened(&world);
+    let mut stream = Stream::open(&world, Some("0"));
+    assert_eq!([stream.next().2["ask"]["key"].take(), stream.next().2["ask"]["key"].take()], [first, second]);
+}
+
+#[test]
+fn what_the_doctor_asks_itself_is_no_event() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut stream = Stream::open(&world, None);
+    drop(world.command(crate::world::ANSWERBACK).arg("doctor").output().unwrap());
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    assert_eq!(stream.next().2["ask"]["key"], *key);
+    let mut replay = Stream::open(&world, Some("0"));
+    assert_eq!(replay.next().2["ask"]["key"], *key);
+}
+
+#[test]
 fn a_reader_that_comes_back_misses_nothing_also_across_a_restart() {
     let mut world = World::new();
     let (_hook, _) = world.ask("s", "first", &[question("Which?")]);

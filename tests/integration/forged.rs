@@ -62,7 +62,9 @@ fn a_receipt_settles_only_the_racing_question_of_its_call() {
     never_asked["tool_input"]["questions"] = json!([question("Something else?")]);
     let mut other_session = receipt("t", "B");
     other_session["session_id"] = json!("another");
-    for (forged, pid) in [(receipt("other", "B"), "7"), (never_asked, "7"), (other_session, "7"), (receipt("t", "B"), "8")] {
+    for (forged, pid) in
+        [(receipt("other", "B"), "7"), (never_asked, "7"), (other_session, "7"), (receipt("t", "B"), "8")]
+    {
         hook_of(&mut world, pid, true, &forged).no_decision();
         is_open(&world, "s__t");
     }
@@ -144,7 +146,10 @@ fn every_word_of_a_person_is_quoted_for_claude() {
     world.post(&format!("/v1/asks/{key}/answer"), &answer).expect(200);
     let reply = hook.reply();
     let context = reply["additionalContext"].as_str().unwrap();
-    assert!(context.contains(&format!("Answer: {quoted}")) && context.contains(&format!("Note: {quoted}")), "{context}");
+    assert!(
+        context.contains(&format!("Answer: {quoted}")) && context.contains(&format!("Note: {quoted}")),
+        "{context}"
+    );
     // The answer itself goes back as it is.
     assert_eq!(reply["updatedInput"]["answers"]["Which?"], words);
 }

@@ -49,7 +49,10 @@ fn no_command_hangs() {
                 assert!(started.elapsed() < SOON, "{arguments:?} took {:?}", started.elapsed());
                 assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
                 let said = stderr(&output);
-                assert!(said.contains("does not answer") && said.contains("answerback restart"), "{arguments:?}: {said}");
+                assert!(
+                    said.contains("does not answer") && said.contains("answerback restart"),
+                    "{arguments:?}: {said}"
+                );
             });
         }
         let world = &world;
@@ -63,7 +66,10 @@ fn no_command_hangs() {
         scope.spawn(move || {
             let output = run(world, &["status", "--json"]);
             let status: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert_eq!((&status["running"], &status["answers"], &status["pid"]), (&json!(true), &json!(false), &json!(pid)));
+            assert_eq!(
+                (&status["running"], &status["answers"], &status["pid"]),
+                (&json!(true), &json!(false), &json!(pid))
+            );
             assert_eq!(output.status.code(), Some(1));
         });
     });

@@ -95,7 +95,8 @@ fn a_daemon_that_is_killed_while_it_starts_is_started_once_more() {
     fs::create_dir(&bin).unwrap();
     fs::copy(HOOK, bin.join("answerback-hook")).unwrap();
     // The first one dies before it can say anything.
-    let script = format!("#!/bin/sh\nif mkdir \"$HOME/died\" 2>/dev/null; then kill -9 $$; fi\nexec {ANSWERBACK} \"$@\"\n");
+    let script =
+        format!("#!/bin/sh\nif mkdir \"$HOME/died\" 2>/dev/null; then kill -9 $$; fi\nexec {ANSWERBACK} \"$@\"\n");
     fs::write(bin.join("answerback"), script).unwrap();
     fs::set_permissions(bin.join("answerback"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let hook = world.hook_of(bin.join("answerback-hook"), call("s", "t", &[question("Which?")]).to_string().as_bytes());
