@@ -179,13 +179,13 @@ impl Timed<'_> {
 
 impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.when_ready(Wait::to_read, |stream| stream.read(buffer))
+        self.when_ready(Wait::readable, |stream| stream.read(buffer))
     }
 }
 
 impl Write for Timed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.when_ready(Wait::to_write, |stream| stream.write(bytes))
+        self.when_ready(Wait::writable, |stream| stream.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -36,12 +36,12 @@ impl Wait {
     }
 
     /// Waits until there is something to read.
-    pub(crate) fn to_read(&self, daemon: &UnixStream) -> io::Result<Ready> {
+    pub(crate) fn readable(&self, daemon: &UnixStream) -> io::Result<Ready> {
         self.poll(daemon, libc::POLLIN)
     }
 
     /// Waits until there is room to write.
-    pub(crate) fn to_write(&self, daemon: &UnixStream) -> io::Result<Ready> {
+    pub(crate) fn writable(&self, daemon: &UnixStream) -> io::Result<Ready> {
         self.poll(daemon, libc::POLLOUT)
     }
 

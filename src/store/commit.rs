@@ -29,10 +29,12 @@ pub(super) struct Context<'a> {
 
 type Finish = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
+/// Runs with the transaction, or with the reason why there is none.
+type Run = Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Finish + Send>;
+
 struct Job {
     writes: bool,
-    /// Runs with the transaction, or with the reason why there is none.
-    run: Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Finish + Send>,
+    run: Run,
 }
 
 /// The way to the owner thread.
