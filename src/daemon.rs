@@ -55,6 +55,7 @@ pub async fn run(
     }
     let notifier = notify::start(&registry, config, &Tickets::new(&tokens)).await?;
     let tcp = bind_tcp(port).await?;
+    http::bound_send_buffer(&tcp);
     let address = tcp.local_addr()?;
     let url = format!("http://{address}");
     let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;

@@ -36,6 +36,9 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// Out of file descriptors: some come back while we wait.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// What the kernel may hold for a peer that does not read; it takes twice this. Otherwise it would be megabytes for each.
+const SEND_BUFFER: usize = 128 * 1024;
+
 /// The part of the places for strangers that one address of the network gets. On loopback all are of one address.
 const PART_OF_ONE: usize = 4;
 
@@ -110,6 +113,13 @@ async fn accept_lan(lan: Option<&Lan>) -> io::Result<(TcpStream, SocketAddr, Tls
     let (stream, remote, acceptor) = lan.accept().await?;
     send_at_once(&stream);
     Ok((stream, remote, acceptor))
+}
+
+/// For every connection to this listener. Those from before the call are not bounded, so it comes before anybody knows the port.
+pub(crate) fn bound_send_buffer(listener: &TcpListener) {
+    if let Err(error) = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER) {
+        tracing::warn!(%error, "the send buffers of connections are not bounded");
+    }
 }
 
 /// Replies are small and awaited.

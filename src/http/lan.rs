@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
+use super::connections::bound_send_buffer;
 use super::patient::Patient;
 use super::wire::reply;
 
@@ -35,6 +36,7 @@ impl std::fmt::Debug for Lan {
 
 impl Lan {
     pub(crate) fn new(listener: TcpListener, tls: Arc<ServerConfig>) -> Self {
+        bound_send_buffer(&listener);
         Self { listener, acceptor: tls.into() }
     }
 

@@ -52,7 +52,7 @@ use crate::pairing::Pairings;
 use crate::registry::Registry;
 use crate::store::Store;
 
-pub(crate) use connections::{Listeners, serve};
+pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
 use descriptors::{HookPlaces, Shares};
 use devices::Devices;

@@ -4,6 +4,7 @@
 //! the strangers is full, one of them is sent away. It is the one that has been here for longest, of the address that has the most.
 //! So a crowd takes its places from itself, and never from somebody with a token.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
@@ -32,6 +33,8 @@ struct Table {
     known: HashMap<u64, Guest>,
     /// By number, so the first has been here for longest.
     strangers: BTreeMap<u64, Guest>,
+    /// How many strangers there are of each address.
+    crowds: HashMap<IpAddr, usize>,
     sent_away: u64,
     told_at: Option<Instant>,
 }
@@ -69,6 +72,7 @@ impl Places {
             next: 0,
             known: HashMap::new(),
             strangers: BTreeMap::new(),
+            crowds: HashMap::new(),
             sent_away: 0,
             told_at: None,
         })))
@@ -82,7 +86,7 @@ impl Places {
         table.make_room(address, Instant::now());
         let id = table.next;
         table.next += 1;
-        table.strangers.insert(id, Guest { address, _stay: leave });
+        table.add_stranger(id, Guest { address, _stay: leave });
         Place { standing: Standing { places: self.clone(), id }, stay }
     }
 
@@ -117,7 +121,7 @@ impl Drop for Place {
         let mut table = self.standing.places.table();
         let id = self.standing.id;
         if table.known.remove(&id).is_none() {
-            table.strangers.remove(&id);
+            table.remove_stranger(id);
         }
     }
 }
@@ -130,10 +134,10 @@ impl Standing {
         if !is_known {
             if let Some(guest) = table.known.remove(&self.id) {
                 table.make_room(guest.address, Instant::now());
-                table.strangers.insert(self.id, guest);
+                table.add_stranger(self.id, guest);
             }
         } else if table.known.len() < table.max_known
-            && let Some(guest) = table.strangers.remove(&self.id)
+            && let Some(guest) = table.remove_stranger(self.id)
         {
             table.known.insert(self.id, guest);
         }
@@ -141,20 +145,34 @@ impl Standing {
 }
 
 impl Table {
+    fn add_stranger(&mut self, id: u64, guest: Guest) {
+        *self.crowds.entry(guest.address).or_default() += 1;
+        self.strangers.insert(id, guest);
+    }
+
+    fn remove_stranger(&mut self, id: u64) -> Option<Guest> {
+        let guest = self.strangers.remove(&id)?;
+        if let Entry::Occupied(mut crowd) = self.crowds.entry(guest.address) {
+            *crowd.get_mut() -= 1;
+            if *crowd.get() == 0 {
+                crowd.remove();
+            }
+        }
+        Some(guest)
+    }
+
     /// For one more stranger of this address.
     fn make_room(&mut self, address: IpAddr, now: Instant) {
-        let mut strangers_of = HashMap::new();
-        self.strangers.values().for_each(|guest| *strangers_of.entry(guest.address).or_insert(0) += 1);
-        let crowd = if strangers_of.get(&address).is_some_and(|count| *count >= self.max_strangers_of_one) {
+        let crowd = if self.crowds.get(&address).is_some_and(|count| *count >= self.max_strangers_of_one) {
             Some(address)
         } else if self.strangers.len() >= self.max_strangers {
-            strangers_of.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address)
+            self.crowds.iter().max_by_key(|(_, count)| **count).map(|(address, _)| *address)
         } else {
             None
         };
         let oldest = self.strangers.iter().find(|(_, guest)| Some(guest.address) == crowd).map(|(id, _)| *id);
         if let Some(oldest) = oldest {
-            self.strangers.remove(&oldest);
+            self.remove_stranger(oldest);
             self.tell_of_crowd(now);
         }
     }
@@ -269,6 +287,8 @@ mod tests {
         }
         assert!(!is_lost(&mut first));
         assert_eq!(counts(&places), (0, 1));
+        drop(first);
+        assert!(places.table().crowds.is_empty());
     }
 
     #[test]
