@@ -34,13 +34,14 @@ fn a_daemon_whose_directory_is_removed_ends_and_leaves_the_next_ones_files_alone
     // While it does not look, another takes its place.
     signal(first.id(), Signal::STOP);
     fs::remove_dir_all(world.state("")).unwrap();
-    let second = world.daemon();
+    let mut second = world.daemon();
     signal(first.id(), Signal::CONT);
     assert!(first.wait().unwrap().success());
     assert_eq!(world.daemon_pid(), second.id());
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(hook.reply()["permissionDecision"], "allow");
+    world.stop_daemon(&mut second);
 }
 
 #[test]
