@@ -14,7 +14,8 @@ find_programs
 
 # Another pin is another directory.
 tools=$cache/python-$(sha256sum "$here/requirements.txt" | cut -c1-12)
-# fill_tools DIRECTORY REQUIREMENTS
+# fill_tools DIRECTORY REQUIREMENTS: called by install_aside.
+# shellcheck disable=SC2317
 fill_tools() {
     python3 -m venv "$1"
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$2"
@@ -29,6 +30,7 @@ python=$tools/bin/python
 scratch=$(mktemp -d)
 state=$scratch/.local/state/answerback
 started=()
+# shellcheck disable=SC2317 # the trap calls it
 clean_up() {
     if ((${#started[@]})); then kill -- "${started[@]}" 2>/dev/null || true; fi
     wait

@@ -36,7 +36,7 @@ fn a_commit_that_fails_for_good_is_not_called_unsaved() {
     let title = refused["title"].as_str().unwrap();
     assert!(title.starts_with("It is not known whether this was saved"), "{title}");
     // A file that cannot be trusted is left to the next daemon, which finds out.
-    assert_eq!(daemon.wait().unwrap().code(), Some(1));
+    assert_eq!(world.until_ended(&mut daemon).code(), Some(1));
     let found = answer_after_a_kill(&mut world, &key);
     let second = world.answer(&key, &json!({"Which?": "B"}));
     assert_eq!(second.status, if found.is_some() { 409 } else { 200 }, "{found:?}");
@@ -98,7 +98,7 @@ fn files_that_are_removed_replaced_or_cut_are_noticed() {
         let reply = world.answer(&key, &json!({"Which?": "A"}));
         assert_eq!(reply.status, 503, "case {number}: {}", reply.json());
         assert!(reply.json()["title"].as_str().unwrap().contains(what), "case {number}: {}", reply.json());
-        assert_eq!(daemon.wait().unwrap().code(), Some(1), "case {number}");
+        assert_eq!(world.until_ended(&mut daemon).code(), Some(1), "case {number}");
     }
 }
 

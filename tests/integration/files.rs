@@ -36,7 +36,7 @@ fn a_daemon_whose_directory_is_removed_ends_and_leaves_the_next_ones_files_alone
     fs::remove_dir_all(world.state("")).unwrap();
     let mut second = world.daemon();
     signal(first.id(), Signal::CONT);
-    assert!(first.wait().unwrap().success());
+    assert!(world.until_ended(&mut first).success());
     assert_eq!(world.daemon_pid(), second.id());
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
@@ -51,7 +51,7 @@ fn a_hook_that_waits_goes_to_the_next_daemon_when_the_directory_is_removed() {
     let waiting = world.hook(&call("s", "t", &[question("Which?")]));
     world.until_open("s__t");
     fs::remove_dir_all(world.state("")).unwrap();
-    assert!(first.wait().unwrap().success());
+    assert!(world.until_ended(&mut first).success());
     until("another daemon", || world.daemon_json()?["pid"].as_u64().filter(|pid| *pid != u64::from(first.id())));
     world.until_open("s__t");
     world.answer("s__t", &json!({"Which?": "A"})).expect(200);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -140,7 +140,13 @@ impl World {
     /// Ends a daemon as its user would, and waits for its end.
     pub(crate) fn stop_daemon(&self, daemon: &mut Child) {
         signal(daemon.id(), Signal::TERM);
-        daemon.wait().unwrap();
+        self.until_ended(daemon);
+    }
+
+    /// How a daemon ended that ends by itself.
+    #[track_caller]
+    pub(crate) fn until_ended(&self, daemon: &mut Child) -> ExitStatus {
+        until("the daemon's end", || daemon.try_wait().unwrap())
     }
 
     /// Makes this world somebody else's: of a user with no rights. Only root can do that.
