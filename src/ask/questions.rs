@@ -25,7 +25,7 @@ pub struct Question {
     /// Whether more than one option may be chosen.
     #[serde(default)]
     pub multi_select: bool,
-    /// Whether an answer may be something else than the options. Only false is ever written.
+    /// Whether an answer may be something else than the options. Where it may not, there must be options. Only false is ever written.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schema(default = true)]
     pub free_text: bool,

@@ -1,4 +1,4 @@
-"""What schemathesis cannot know by itself, because OpenAPI cannot say it."""
+"""What schemathesis cannot know by itself, because the description says it only in words."""
 
 import itertools
 import json
@@ -56,6 +56,9 @@ def before_call(_context, case, _kwargs):
             if question["question"] in seen:
                 question["question"] = f"{question['question'][:1000]} {number}"
             seen.add(question["question"])
+            # A question that takes nothing but its options needs some.
+            if not question.get("options"):
+                question.pop("freeText", None)
 
 
 @schemathesis.check
