@@ -32,6 +32,9 @@ pub enum ClientError {
     /// The connection broke.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
+    /// The daemon did not reply to something that changes something.
+    #[error("{0}: it is not known whether this was done")]
+    Unanswered(ExchangeError),
     /// The daemon says no.
     #[error("{}", .0.title)]
     Refused(Box<Problem>),
@@ -43,7 +46,12 @@ pub enum ClientError {
 impl ClientError {
     /// Whether there is a daemon that does not answer.
     pub fn is_silence(&self) -> bool {
-        matches!(self, Self::Exchange(ExchangeError::Silent) | Self::Start(StartError::Timeout))
+        matches!(
+            self,
+            Self::Exchange(ExchangeError::Silent)
+                | Self::Unanswered(ExchangeError::Silent)
+                | Self::Start(StartError::Timeout)
+        )
     }
 }
 
@@ -85,7 +93,12 @@ impl Client {
 
     /// `POST`.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ClientError> {
-        self.send("POST", path, &serde_json::to_vec(body)?, Duration::ZERO)
+        self.send("POST", path, &serde_json::to_vec(body)?, Duration::ZERO).map_err(|error| match error {
+            ClientError::Exchange(error @ (ExchangeError::Silent | ExchangeError::Lost(_))) => {
+                ClientError::Unanswered(error)
+            }
+            error => error,
+        })
     }
 
     fn send<T: DeserializeOwned>(
@@ -142,19 +155,27 @@ impl Client {
         }
     }
 
-    /// Outlasts daemons. One that was killed is started again; one that was stopped is not, but waited for.
+    /// Outlasts daemons. One that was killed is started again; one that was stopped is not, but waited for. One that hangs is told of
+    /// once. What no wait can cure ends it.
     fn patiently<T>(&self, attempt: impl Fn(&Self) -> Result<T, ClientError>) -> Result<T, ClientError> {
+        let mut was_told = false;
         loop {
             let was_stopped = !self.paths.daemon_json().exists();
             let client = Self { starts: self.starts && !was_stopped, paths: self.paths.clone() };
             match attempt(&client) {
-                Err(
-                    ClientError::Exchange(ExchangeError::Lost(_) | ExchangeError::Silent)
-                    | ClientError::NotRunning
-                    | ClientError::Start(_),
-                ) => {
+                Err(error) if error.is_silence() => {
+                    if !std::mem::replace(&mut was_told, true) {
+                        anstream::eprintln!(
+                            "The daemon does not answer. This goes on waiting; answerback restart helps."
+                        );
+                    }
                     std::thread::sleep(PAUSE);
                 }
+                Err(
+                    ClientError::Exchange(ExchangeError::Lost(_))
+                    | ClientError::NotRunning
+                    | ClientError::Start(StartError::Connect(..) | StartError::Died),
+                ) => std::thread::sleep(PAUSE),
                 done => return done,
             }
         }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use answerback_hook::paths::Paths;
 use answerback_hook::trust::check_private;
@@ -14,12 +15,19 @@ use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
-use crate::instance::{Files, Instance, InstanceError, Watch};
+use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
 use crate::retention;
 use crate::store::{self, Opening};
 use crate::ticket::Tickets;
+
+/// Less is as good as none.
+const LEAST_SPACE: u64 = 1024 * 1024;
+/// How long the store may take to finish what it has begun when the daemon ends. What it was told later is refused.
+const CLOSE: Duration = Duration::from_secs(3);
+/// After a file could not be made: the disk may be full.
+const MEND_AGAIN: Duration = Duration::from_secs(10);
 
 /// The address of the page and the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +73,9 @@ pub async fn run(
     let watch = Watch::begin(instance.paths().state_dir());
     instance.publish(&url, lan_url.as_deref(), &tokens)?;
     // The socket comes last: whoever gets through to it finds everything else in place.
-    let socket = instance.bind_socket()?;
-    socket.set_nonblocking(true)?;
+    let socket = bind_socket(&instance)?;
     let (new_socket, new_sockets) = mpsc::channel(1);
-    let listeners = Listeners { socket: UnixListener::from_std(socket)?, new_sockets, tcp, lan };
+    let listeners = Listeners { socket, new_sockets, tcp, lan };
 
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
@@ -105,7 +112,10 @@ pub async fn run(
     if let Some(notifier) = notifier {
         notifier.abort();
     }
-    store.close().await;
+    if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
+        // Nobody was told that it is saved. The next daemon reads what is there.
+        tracing::error!("the store does not finish: its disk may hang");
+    }
     match end {
         End::StoreFailed => anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display()),
         End::Asked | End::InstanceLost => instance.retire(),
@@ -132,35 +142,49 @@ async fn keep_files(
     publish: impl Fn() -> Result<(), InstanceError>,
     new_socket: mpsc::Sender<UnixListener>,
 ) {
-    loop {
-        watch.changed().await;
-        match instance.files() {
-            Files::Whole => continue,
-            Files::Lost => return,
-            Files::Missing => tracing::warn!("the socket or daemon.json was removed, and is made again"),
-        }
-        let bound = async {
-            publish()?;
-            let socket = instance.bind_socket()?;
-            socket.set_nonblocking(true)?;
-            anyhow::Ok(UnixListener::from_std(socket)?)
+    while !instance.is_lost() {
+        // The socket first: hooks need it, and it needs no room on the disk.
+        let mended = if !instance.has_own_socket() {
+            tracing::warn!("the socket was removed, and is made again");
+            match bind_socket(instance) {
+                Ok(socket) => {
+                    // The server may be going down.
+                    drop(new_socket.send(socket).await);
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            }
+        } else if !instance.has_own_daemon_json() {
+            tracing::warn!("daemon.json was removed, and is made again");
+            publish().map_err(anyhow::Error::from)
+        } else {
+            watch.changed().await;
+            continue;
         };
-        match bound.await {
-            // The server may be going down.
-            Ok(socket) => drop(new_socket.send(socket).await),
-            Err(error) => tracing::error!(error = format!("{error:#}"), "the socket could not be made again"),
+        if let Err(error) = mended {
+            tracing::error!(error = format!("{error:#}"), "it could not be made again");
+            tokio::time::sleep(MEND_AGAIN).await;
         }
     }
+}
+
+fn bind_socket(instance: &Instance) -> anyhow::Result<UnixListener> {
+    let socket = instance.bind_socket()?;
+    socket.set_nonblocking(true)?;
+    Ok(UnixListener::from_std(socket)?)
 }
 
 /// Whether a daemon could start here, as far as that can be known without starting one. Changes nothing.
 pub fn check(paths: &Paths) -> anyhow::Result<()> {
     Config::load(&paths.config_file())?;
-    for path in [paths.state_dir().to_path_buf(), paths.tokens()] {
-        match check_private(&path) {
-            Err(error) if error.is_not_found() => {}
-            checked => checked?,
-        }
+    match check_private(paths.state_dir()) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        checked => checked?,
+    }
+    instance::check_tokens(paths)?;
+    let space = rustix::fs::statvfs(paths.state_dir())?;
+    if space.f_bavail.saturating_mul(space.f_frsize) < LEAST_SPACE {
+        anyhow::bail!("the disk is full: {} has no room", paths.state_dir().display());
     }
     let store = paths.store();
     if store.exists() {
@@ -210,8 +234,10 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
 
 /// Each waiting hook is an open file, and the usual soft limit is soon reached.
 fn raise_file_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // macOS calls its maximum unlimited, and takes no more than this.
+    let wanted = if cfg!(target_os = "macos") { Some(maximum.unwrap_or(u64::MAX).min(10_240)) } else { maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum }) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }

@@ -22,35 +22,35 @@ const IN_STEP: SignedDuration = SignedDuration::from_mins(1);
 
 /// Forgets what was settled longer ago than this, from day to day.
 pub async fn keep(store: Store, retention: SignedDuration) {
-    let mut clerk = Clerk { retention, doubted: None };
+    let mut purger = Purger { retention, doubted: None };
     let mut pause = FIRST;
     loop {
         tokio::time::sleep(pause).await;
-        pause = match clerk.look(&store, Timestamp::now(), Instant::now()).await {
+        pause = match purger.look(&store, Timestamp::now(), Instant::now()).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(%error, "old questions could not be forgotten");
-                INTERVAL
+                SECOND_LOOK
             }
         };
     }
 }
 
 #[derive(Debug)]
-struct Clerk {
+struct Purger {
     retention: SignedDuration,
     /// Since when more than a day's worth has been due, by both clocks.
     doubted: Option<(Timestamp, Instant)>,
 }
 
-impl Clerk {
+impl Purger {
     /// Forgets what is due. How long to wait until the next look.
     async fn look(&mut self, store: &Store, wall: Timestamp, steady: Instant) -> Result<Duration, StoreError> {
         let Ok(before) = wall.checked_sub(self.retention) else { return Ok(INTERVAL) };
         let oldest = store.oldest_settled().await?;
         if oldest.is_some_and(|oldest| before.duration_since(oldest) > DAY) && !self.is_clock_trusted(wall, steady) {
             tracing::warn!(
-                "many questions are due to be forgotten: that is done in an hour, if the clock still says so"
+                "more than a day's worth of old questions is due for deletion: this waits an hour, in case the clock is wrong"
             );
             return Ok(SECOND_LOOK);
         }
@@ -126,9 +126,9 @@ mod tests {
     async fn a_days_worth_is_forgotten_at_once() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 89, 90]).await;
-        let mut clerk = Clerk { retention: RETENTION, doubted: None };
+        let mut purger = Purger { retention: RETENTION, doubted: None };
         let look = now + SignedDuration::from_hours(1);
-        assert_eq!(clerk.look(&store, look, steady).await.unwrap(), INTERVAL);
+        assert_eq!(purger.look(&store, look, steady).await.unwrap(), INTERVAL);
         assert_eq!(left(&store).await, 2);
     }
 
@@ -136,16 +136,16 @@ mod tests {
     async fn a_clock_that_is_corrected_within_the_hour_costs_nothing() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 30, 60]).await;
-        let mut clerk = Clerk { retention: RETENTION, doubted: None };
-        assert_eq!(clerk.look(&store, now + days(365), steady).await.unwrap(), SECOND_LOOK);
+        let mut purger = Purger { retention: RETENTION, doubted: None };
+        assert_eq!(purger.look(&store, now + days(365), steady).await.unwrap(), SECOND_LOOK);
         assert_eq!(
-            clerk.look(&store, now + SignedDuration::from_hours(1), steady + SECOND_LOOK).await.unwrap(),
+            purger.look(&store, now + SignedDuration::from_hours(1), steady + SECOND_LOOK).await.unwrap(),
             INTERVAL
         );
         assert_eq!(left(&store).await, 3);
         // It jumps again, by another amount: the hour begins anew.
-        assert_eq!(clerk.look(&store, now + days(365), steady + SECOND_LOOK).await.unwrap(), SECOND_LOOK);
-        assert_eq!(clerk.look(&store, now + days(366), steady + SECOND_LOOK * 2).await.unwrap(), SECOND_LOOK);
+        assert_eq!(purger.look(&store, now + days(365), steady + SECOND_LOOK).await.unwrap(), SECOND_LOOK);
+        assert_eq!(purger.look(&store, now + days(366), steady + SECOND_LOOK * 2).await.unwrap(), SECOND_LOOK);
         assert_eq!(left(&store).await, 3);
     }
 
@@ -153,10 +153,10 @@ mod tests {
     async fn a_clock_that_goes_on_evenly_for_an_hour_is_believed() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 30, 100, 200]).await;
-        let mut clerk = Clerk { retention: RETENTION, doubted: None };
-        assert_eq!(clerk.look(&store, now, steady).await.unwrap(), SECOND_LOOK);
+        let mut purger = Purger { retention: RETENTION, doubted: None };
+        assert_eq!(purger.look(&store, now, steady).await.unwrap(), SECOND_LOOK);
         let hour = SignedDuration::from_hours(1);
-        assert_eq!(clerk.look(&store, now + hour, steady + SECOND_LOOK).await.unwrap(), INTERVAL);
+        assert_eq!(purger.look(&store, now + hour, steady + SECOND_LOOK).await.unwrap(), INTERVAL);
         assert_eq!(left(&store).await, 2);
     }
 }

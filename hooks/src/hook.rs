@@ -36,11 +36,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
     ("x-answerback-agent", "AI_AGENT"),
     ("x-answerback-agent-pid", "CLAUDE_PID"),
-    ("x-answerback-probe", PROBE),
 ];
-
-/// Set where Answerback asks itself, to see whether a question comes back.
-pub const PROBE: &str = "ANSWERBACK_PROBE";
 
 /// The events that may ask. Every turn has others, and they are no reason to start a daemon: where none runs, nobody waits. It is
 /// enough that the name is somewhere in the input: who starts one in vain has lost nothing.
@@ -132,7 +128,8 @@ fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Reque
                 let mut parked_at: Option<Instant> = None;
                 let call = request(was_parked);
                 let response = client::exchange_parked(&stream, &call, deadline, || parked_at = Some(Instant::now()));
-                // A daemon that parks the call and dies of it, again and again, gets no more time than this once.
+                // Only the first parking, or one that lasted, renews the time. A daemon that crashes on this call must not renew it
+                // for ever.
                 if parked_at.is_some_and(|at| !was_parked || at.elapsed() >= A_WHILE) {
                     was_parked = true;
                     deadline = Instant::now() + RESUME;

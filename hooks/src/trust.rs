@@ -50,10 +50,10 @@ pub fn check_private(path: &Path) -> Result<(), TrustError> {
     let metadata = fs::symlink_metadata(path).map_err(|error| TrustError::Io(path.to_path_buf(), error))?;
     let untrusted = |problem, hint| Err(TrustError::Untrusted { path: path.to_path_buf(), problem, hint });
     if metadata.file_type().is_symlink() {
-        return untrusted("is a symbolic link", "put the real thing in its place");
+        return untrusted("is a symbolic link", "replace the link with what it leads to");
     }
     if metadata.uid() != own_uid() {
-        return untrusted("belongs to another user", "remove it or take it over");
+        return untrusted("belongs to another user", "remove it, or change its owner with chown");
     }
     if metadata.mode() & 0o077 != 0 {
         return untrusted("can be used by other users", "run chmod go-rwx on it");

@@ -46,24 +46,29 @@ impl Wait {
     }
 
     fn poll(&self, daemon: &UnixStream, events: libc::c_short) -> io::Result<Ready> {
+        let mut stdout = self.deadline.is_none().then(|| io::stdout().as_raw_fd());
         loop {
-            let (timeout, stdout) = match self.deadline {
+            let timeout = match self.deadline {
                 // Rounded up: a wait of less than a millisecond must not become a busy loop.
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Ok(Ready::TimedOut);
                     }
-                    (i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX), None)
+                    i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX)
                 }
-                None => (-1, Some(io::stdout().as_raw_fd())),
+                None => -1,
             };
-            let [daemon, stdout] = poll([(Some(daemon.as_raw_fd()), events), (stdout, 0)], timeout)?;
-            if stdout & (libc::POLLERR | libc::POLLHUP) != 0 {
+            let [daemon_events, stdout_events] = poll([(Some(daemon.as_raw_fd()), events), (stdout, 0)], timeout)?;
+            if stdout_events & (libc::POLLERR | libc::POLLHUP) != 0 {
                 return Ok(Ready::NobodyReads);
             }
-            if daemon != 0 {
+            if daemon_events != 0 {
                 return Ok(Ready::Daemon);
+            }
+            // Some systems cannot poll every kind of file. Then only the daemon is waited for.
+            if stdout_events & libc::POLLNVAL != 0 {
+                stdout = None;
             }
         }
     }

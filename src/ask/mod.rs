@@ -50,6 +50,10 @@ pub enum OnTimeout {
     Defer,
 }
 
+/// The asker of every call that comes in over HTTP with the hook token. Whoever has that token can say anything about itself, so all
+/// of them count as one asker that is none of the others.
+pub const HTTP_ASKER: &str = "http-hook";
+
 /// What is needed to open an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAsk {
@@ -119,6 +123,11 @@ impl Origin {
 }
 
 impl Ask {
+    /// Whether it came in with the hook token.
+    pub fn is_over_http(&self) -> bool {
+        self.asker.as_deref() == Some(HTTP_ASKER)
+    }
+
     /// Whether it still wants an answer.
     pub fn is_open(&self) -> bool {
         self.settlement.is_none()

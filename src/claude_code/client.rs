@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ask::Origin;
-
 use super::version::Version;
 
 /// What the bridge does with a question: written into the settings with the hook, so each project can have its own.
@@ -55,27 +53,15 @@ pub struct Client {
     /// Program and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Its process, or [`HTTP_HOOK`].
+    /// Its process, or [`HTTP_ASKER`](crate::ask::HTTP_ASKER).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_pid: Option<String>,
-    /// The call is not an agent's: Answerback tries itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_probe: bool,
     /// The mode the hook was installed with. One from the future is taken for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }
 
-/// In the place of a process, for calls that come in over HTTP with the hook token. Whoever has that token can say anything about
-/// itself, so all of them count as one process that is none of the others.
-pub const HTTP_HOOK: &str = "http-hook";
-
 impl Client {
-    /// Who opens what it asks.
-    pub(super) fn origin(&self) -> Origin {
-        if self.is_probe { Origin::Probe } else { Origin::ClaudeCode }
-    }
-
     /// Its version, if it says.
     pub(super) fn version(&self) -> Option<Version> {
         self.agent.as_deref().and_then(Version::from_agent)

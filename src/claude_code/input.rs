@@ -5,14 +5,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Questions, Report};
+use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Questions, Report};
 
 use super::client::{Client, Mode};
 use super::tool_input::{self, InputError};
 use super::version::{Carrier, Version};
 
-/// The tools that ask a person.
-const ASKING_TOOLS: [&str; 2] = ["AskUserQuestion", "AskFollowupQuestion"];
+/// The tools that ask a person, and the one that asks nobody.
+const ASKING_TOOLS: [&str; 3] = ["AskUserQuestion", "AskFollowupQuestion", PROBE_TOOL];
+
+/// The tool of questions that Answerback asks itself. No agent has such a tool, and no repository or model can choose the name that the
+/// agent puts into a hook's input: so a real question cannot pass for one that nobody sees.
+pub const PROBE_TOOL: &str = "AnswerbackProbe";
 
 /// How the calls are named that do not name themselves.
 const UNNAMED: &str = "unnamed-";
@@ -148,7 +152,8 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         _ => policy,
     };
     let hook: &RawValue = serde_json::from_slice(body)?;
-    let (asker, origin) = (client.agent_pid.clone(), client.origin());
+    let asker = client.agent_pid.clone();
+    let origin = if input.tool_name == PROBE_TOOL { Origin::Probe } else { Origin::ClaudeCode };
     let detail = serde_json::to_string(&Detail { client, hook: hook.to_owned() })?;
     Ok(event(Box::new(NewAsk {
         key,

@@ -20,8 +20,8 @@ mod tool_input;
 pub mod transcript;
 mod version;
 
-pub use client::{Client, HTTP_HOOK, Mode};
-pub use input::{HookEvent, Policy, ReadError, Unusable, is_unnamed, read, unless_too_old};
+pub use client::{Client, Mode};
+pub use input::{HookEvent, PROBE_TOOL, Policy, ReadError, Unusable, is_unnamed, read, unless_too_old};
 pub use reply::{deferred, raced, received, settled};
 pub use tool_input::InputError;
 pub use version::Version;

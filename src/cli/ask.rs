@@ -1,6 +1,7 @@
 //! `answerback ask`: any script asks a person.
 
 use std::io::Write;
+use std::time::Duration;
 
 use anstream::eprintln;
 use anyhow::Context;
@@ -14,6 +15,9 @@ use crate::terminal::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
 use super::{client, print_json, time};
+
+/// How much later than its deadline the end of a question may be heard of.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// Ask a person, wait, and print the answer
 ///
@@ -64,6 +68,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
             settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => report(args, &settled??),
+            // The daemon ends the question in time. Only one that hangs does not.
+            () = give_up(args.timeout) => Err(hinted(
+                "the daemon did not say in time how the question ended",
+                format!("It hangs. Run: answerback restart. Then look: answerback history {}", ask.key),
+            )),
             _ = interrupt.recv() => take_back(&client, &ask, Exit::Interrupted),
             _ = terminate.recv() => take_back(&client, &ask, Exit::Terminated),
             _ = hang_up.recv() => take_back(&client, &ask, Exit::HungUp),
@@ -100,10 +109,22 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
     })
 }
 
+/// Returns a little after the timeout; never, if there is none.
+async fn give_up(timeout: Option<SignedDuration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout.unsigned_abs() + SLACK).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whoever ended this is told so by the exit code, whether the question could be taken back or not.
 fn take_back(client: &Client, ask: &AskView, exit: Exit) -> anyhow::Result<Exit> {
-    let _: AskView = client.post(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {})?;
+    let taken_back = client.post::<AskView>(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {});
     // Nobody may be there to read it.
-    let _ = writeln!(anstream::stderr(), "Taken back.");
+    let _ = match taken_back {
+        Ok(_) => writeln!(anstream::stderr(), "Taken back."),
+        Err(error) => writeln!(anstream::stderr(), "The question could not be taken back: {error}"),
+    };
     Ok(exit)
 }
 

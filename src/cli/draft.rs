@@ -50,7 +50,12 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
     let mut notes = IndexMap::new();
     for pair in given.notes {
         let (question, text) = split(questions, pair, "Write QUESTION=TEXT.")?;
-        notes.insert(question.question.clone(), text.to_owned());
+        if notes.insert(question.question.clone(), text.to_owned()).is_some() {
+            return Err(hinted(
+                format!("two notes for `{}`", one_line(&question.question)),
+                "A question has one note: put both into it.",
+            ));
+        }
     }
     let value = |texts: Vec<String>| match <[String; 1]>::try_from(texts) {
         Ok([text]) => Value::String(text),

@@ -10,9 +10,6 @@ use crate::terminal::one_line;
 use super::exit::hinted;
 use super::which;
 
-/// So many settled questions are searched for a part of a key.
-const SEARCHED: usize = 1000;
-
 /// How it ended, to go after its name: "was answered on the page".
 pub(super) fn ended(ask: &AskView) -> String {
     let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
@@ -51,11 +48,13 @@ pub(super) fn find(client: &Client, word: &str) -> anyhow::Result<Option<AskView
             Err(error) => Err(error.into()),
         };
     }
-    if !which::may_be_key(word) {
+    // No part of a key is longer.
+    if !which::may_be_key(word) || word.len() > 128 {
         return Ok(None);
     }
-    let list: AskList = client.get(&format!("/v1/asks?state=settled&limit={SEARCHED}"))?;
-    Ok(list.asks.into_iter().find(|ask| ask.key.ends_with(word)))
+    // What may be a key needs no encoding.
+    let list: AskList = client.get(&format!("/v1/asks?state=settled&limit=1&key_end={word}"))?;
+    Ok(list.asks.into_iter().next())
 }
 
 /// Settles a question. If somebody was faster, the error says how it ended.

@@ -12,6 +12,7 @@ mod ask;
 mod choose;
 mod completions;
 mod daemon;
+mod daemon_process;
 mod demo;
 mod devices;
 mod diff;
@@ -19,7 +20,6 @@ mod doctor;
 mod draft;
 mod ended;
 mod exit;
-mod frozen;
 mod history;
 mod install;
 mod man;
@@ -146,6 +146,7 @@ fn explain(error: &anyhow::Error) {
     let hint = match (error.downcast_ref::<Hinted>(), refused) {
         (Some(hinted), _) => Some(hinted.hint.as_str()),
         (_, Some(ClientError::Refused(problem))) => problem.hint.as_deref(),
+        (_, Some(ClientError::Unanswered(_))) => Some("Run: answerback restart. Then look: answerback pending"),
         (_, Some(error)) if error.is_silence() => Some("It hangs. Run: answerback restart"),
         _ => None,
     };

@@ -11,10 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
-use serde_json::Value;
 
 use crate::api::{Launch, Nothing};
 use crate::client::Client;
+use crate::instance::Published;
 
 use super::client;
 use super::exit::{Exit, hinted};
@@ -56,9 +56,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn url(client: &Client) -> anyhow::Result<String> {
     let launch: Launch = client.post("/v1/launch", &Nothing {})?;
-    let published: Value = serde_json::from_slice(&std::fs::read(client.paths().daemon_json())?)?;
-    let base = published["url"].as_str().ok_or_else(|| hinted("daemon.json has no url", "Run: answerback restart"))?;
-    Ok(format!("{base}/#launch={}", launch.code))
+    let published = Published::read(client.paths())
+        .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
+    Ok(format!("{}/#launch={}", published.url, launch.code))
 }
 
 /// What to try, in order. No shell is involved.

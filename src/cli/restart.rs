@@ -1,17 +1,15 @@
 //! `answerback restart`: another daemon in place of this one.
 
-use std::time::{Duration, Instant};
-
 use anstream::eprintln;
 
-use crate::api::{Nothing, Version};
+use crate::api::{Nothing, ProjectList, Version};
 use crate::client::{Client, ClientError};
 use crate::daemon;
+use crate::store;
 
+use super::daemon_process::DaemonProcess;
 use super::exit::{Exit, hinted};
-use super::{frozen, paths};
-
-const PATIENCE: Duration = Duration::from_secs(10);
+use super::paths;
 
 /// Start the daemon again: after an update, or to read the configuration
 ///
@@ -32,37 +30,29 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }
-    let old = match version {
-        Ok(old) => Some(old.pid),
-        Err(ClientError::NotRunning) => None,
+    // While the daemon can read its store, it is not the daemon that holds it.
+    let store = running.paths().store();
+    if store.exists() && store::is_locked(&store)? && running.get::<ProjectList>("/v1/projects").is_ok() {
+        return Err(hinted(
+            format!("another program holds {}: database is locked", store.display()),
+            "The daemon that runs was left as it is. End that program, then run this again.",
+        ));
+    }
+    let old = DaemonProcess::find(running.paths())?;
+    match version {
+        Err(ClientError::NotRunning) => {}
+        Ok(_) => {
+            running.post::<()>("/v1/stop", &Nothing {})?;
+            old.iter().try_for_each(DaemonProcess::until_ended)?;
+        }
         Err(error) if error.is_silence() => {
-            frozen::end(running.paths())?;
+            old.iter().try_for_each(DaemonProcess::end)?;
             eprintln!("The daemon did not answer, and was ended.");
-            None
         }
         Err(error) => return Err(error.into()),
-    };
-    if old.is_some() {
-        running.post::<()>("/v1/stop", &Nothing {})?;
     }
-    let new = another(&Client::new(paths()?), old)?;
+    // A hook that waits may start it before we do, which is as good.
+    let new = Client::new(paths()?).get::<Version>("/v1/version")?;
     eprintln!("Running: version {}, process {}.", new.version, new.pid);
     Ok(Exit::Success)
-}
-
-/// A hook that waits may start it before we do, which is as good.
-fn another(client: &Client, old: Option<u32>) -> anyhow::Result<Version> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match client.get::<Version>("/v1/version") {
-            Ok(version) if Some(version.pid) != old => return Ok(version),
-            // The old one says its last words.
-            Ok(_) | Err(ClientError::Exchange(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if Instant::now() >= deadline {
-            return Err(hinted("the daemon does not stop", "Look into daemon.log in the state directory."));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

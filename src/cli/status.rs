@@ -1,15 +1,17 @@
 //! `answerback status`: is it there, and what waits?
 
 use answerback_hook::paths::Paths;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::daemon;
+use crate::instance::{self, Published};
 use crate::terminal::{sanitise, style};
 
-use super::exit::Exit;
-use super::{frozen, paths, print_json};
+use super::daemon_process::DaemonProcess;
+use super::exit::{Exit, hinted};
+use super::{paths, print_json};
 
 /// Show whether the daemon runs, where it listens, and how many questions are open
 ///
@@ -27,6 +29,14 @@ pub(super) struct Args {
 
 /// Says whether the next question can start it.
 fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
+    if instance::is_held(paths) {
+        if args.json {
+            print_json(&json!({"running": true, "answers": false, "pid": null, "state_dir": paths.state_dir()}))?;
+        } else {
+            outln!("A daemon is starting or stopping, and does not listen. If that goes on, look into daemon.log.");
+        }
+        return Ok(Exit::Failure);
+    }
     let problem = daemon::check(paths).err().map(|error| format!("{error:#}"));
     if args.json {
         print_json(&json!({"running": false, "start_error": problem, "state_dir": paths.state_dir()}))?;
@@ -46,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             return not_running(args, client.paths());
         }
         Err(error) if error.is_silence() && args.json => {
-            let pid = frozen::listener(client.paths())?.map(|pid| pid.as_raw_nonzero());
+            let pid = DaemonProcess::find(client.paths())?.map(|process| process.pid());
             print_json(
                 &json!({"running": true, "answers": false, "pid": pid, "state_dir": client.paths().state_dir()}),
             )?;
@@ -55,17 +65,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let open = client.open_asks()?.asks.len();
-    let published: Value = serde_json::from_slice(&std::fs::read(client.paths().daemon_json())?)?;
+    let published = Published::read(client.paths())
+        .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
     if args.json {
         print_json(&json!({
             "running": true,
             "answers": true,
             "version": version.version,
             "protocol": version.protocol,
-            "pid": published["pid"],
-            "url": published["url"],
-            "lan_url": published["lan_url"],
-            "socket": published["socket"],
+            "pid": published.pid,
+            "url": published.url,
+            "lan_url": published.lan_url,
+            "socket": published.socket,
             "open": open,
             "state_dir": client.paths().state_dir(),
             "config_file": client.paths().config_file(),
@@ -73,10 +84,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let (good, strong) = (style::GOOD, style::STRONG);
-    outln!("{good}running{good:#}    version {}, process {}", version.version, published["pid"]);
+    outln!("{good}running{good:#}    version {}, process {}", version.version, published.pid);
     outln!("questions  {strong}{open}{strong:#} open");
-    outln!("address    {}", sanitise(published["url"].as_str().unwrap_or_default()));
-    if let Some(url) = published["lan_url"].as_str() {
+    outln!("address    {}", sanitise(&published.url));
+    if let Some(url) = &published.lan_url {
         outln!("network    {}", sanitise(url));
     }
     outln!("state      {}", sanitise(&client.paths().state_dir().to_string_lossy()));

@@ -1,17 +1,14 @@
 //! `answerback stop`: stop the daemon.
 
-use std::time::{Duration, Instant};
-
 use anstream::eprintln;
 
 use crate::api::{AskView, Nothing};
 use crate::ask::Origin;
 use crate::client::{Client, ClientError};
 
+use super::daemon_process::DaemonProcess;
 use super::exit::{Exit, hinted};
-use super::{frozen, paths};
-
-const PATIENCE: Duration = Duration::from_secs(10);
+use super::paths;
 
 /// Stop the daemon
 ///
@@ -35,7 +32,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Ok(Exit::Success);
         }
         Err(error) if error.is_silence() => {
-            frozen::end(client.paths())?;
+            DaemonProcess::find(client.paths())?.iter().try_for_each(DaemonProcess::end)?;
             eprintln!("The daemon did not answer, and was ended. A hook that waits starts another.");
             return Ok(Exit::Success);
         }
@@ -58,20 +55,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             Err(error) => return Err(error.into()),
         }
     }
+    // Whoever removes the daemon's files next must not meet it.
+    let process = DaemonProcess::find(client.paths())?;
     client.post::<()>("/v1/stop", &Nothing {})?;
-    until_stopped(&client)?;
+    process.iter().try_for_each(DaemonProcess::until_ended)?;
     eprintln!("Stopped.");
     Ok(Exit::Success)
-}
-
-/// Whoever removes the daemon's files next must not meet it.
-fn until_stopped(client: &Client) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while client.paths().socket().exists() {
-        if Instant::now() >= deadline {
-            return Err(hinted("the daemon does not stop", "Look into daemon.log in the state directory."));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
 }

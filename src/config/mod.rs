@@ -78,6 +78,8 @@ impl Default for Config {
 pub enum ConfigError {
     /// It cannot be read.
     Read(PathBuf, io::Error),
+    /// Somebody else may have written it.
+    Foreign(PathBuf),
     /// It cannot be understood. The line itself is not shown: it may hold a secret.
     Invalid {
         /// Which file.
@@ -93,6 +95,9 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Foreign(path) => {
+                write!(f, "other users can write to {0}: make it yours, and run chmod o-w {0}", path.display())
+            }
             Self::Invalid { path, line, problem } => write!(f, "{}: line {line}: {problem}", path.display()),
         }
     }
@@ -108,6 +113,12 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(ConfigError::Read(path.to_path_buf(), error)),
         };
+        // It says which commands are run, so nobody else may have written it.
+        let metadata = std::fs::metadata(path).map_err(|error| ConfigError::Read(path.to_path_buf(), error))?;
+        let is_own = [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        if !is_own || metadata.mode() & 0o002 != 0 {
+            return Err(ConfigError::Foreign(path.to_path_buf()));
+        }
         let invalid = |at: usize, problem: &str| {
             let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
             ConfigError::Invalid { path: path.to_path_buf(), line, problem: problem.to_owned() }

@@ -4,13 +4,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use answerback_hook::paths::Paths;
-use serde_json::Value;
-
 use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::config::Config;
+use crate::instance::Published;
 use crate::store::{self, StoreError};
+use answerback_hook::paths::Paths;
 
 use super::Finding;
 
@@ -130,7 +129,7 @@ fn network(paths: &Paths, is_running: bool) -> Vec<Finding> {
     let config = Config::load(&paths.config_file()).unwrap_or_default();
     let mut findings = Vec::new();
     if let Some(address) = config.lan_address.filter(|_| is_running) {
-        findings.push(match published(paths)["lan_url"].as_str() {
+        findings.push(match Published::read(paths).ok().and_then(|published| published.lan_url) {
             Some(url) => Finding::ok("network", format!("devices in the local network reach {url}")),
             None => Finding::warning(
                 "network",
@@ -153,14 +152,9 @@ fn network(paths: &Paths, is_running: bool) -> Vec<Finding> {
     findings
 }
 
-fn published(paths: &Paths) -> Value {
-    fs::read(paths.daemon_json()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
 /// Where the API is, once the daemon runs.
 pub(super) fn port(paths: &Paths) -> Finding {
-    let published = published(paths);
-    let url = published["url"].as_str().unwrap_or_default();
+    let url = Published::read(paths).map(|published| published.url).unwrap_or_default();
     let configured = Config::load(&paths.config_file()).unwrap_or_default().port;
     if url.is_empty() {
         return Finding::note("port", "the daemon does not run, so it has no port", "Look at the other findings.");
@@ -180,8 +174,13 @@ fn store_file(paths: &Paths) -> Finding {
     if !path.exists() {
         return Finding::ok("store", "there are no questions yet");
     }
-    match store::check(&path) {
+    match store::check(&path, !paths.tokens().exists()) {
         Ok(()) => Finding::ok("store", format!("{} is sound", path.display())),
+        Err(StoreError::Emptied) => Finding::error(
+            "store",
+            format!("{} is empty, but there was a store before", path.display()),
+            format!("Restore {0} from a backup, or remove it to begin anew.", path.display()),
+        ),
         Err(error @ StoreError::DamagedRows(_)) => Finding::warning(
             "store",
             format!("{}: {error}", path.display()),

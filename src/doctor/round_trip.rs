@@ -7,10 +7,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use answerback_hook::hook::PROBE;
 use serde_json::{Value, json};
 
 use crate::api::AskView;
+use crate::claude_code::PROBE_TOOL;
 use crate::client::{Client, ClientError};
 use crate::token::Token;
 
@@ -51,14 +51,13 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
     let key = format!("{session}__{tool_use_id}");
     let call = json!({
         "hook_event_name": "PreToolUse", "session_id": session, "tool_use_id": tool_use_id, "cwd": "/",
-        "tool_name": "AskUserQuestion",
+        "tool_name": PROBE_TOOL,
         "tool_input": {"questions": [{"question": QUESTION, "header": "Doctor", "multiSelect": false, "options": [
             {"label": "Yes", "description": "It does"}, {"label": "No", "description": "It does not"}]}]},
     });
 
     let started = Instant::now();
     let mut child = Command::new(hook)
-        .env(PROBE, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -50,12 +50,15 @@ pub(super) struct ListParams {
     /// Only those opened at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     opened_since: Option<Timestamp>,
-    /// At most so many. If nothing is said: all that are open, otherwise 100.
+    /// At most so many. The default is all open asks, or 100 of the others.
     #[param(inline)]
     limit: Option<PageSize>,
     /// Only older ones than this: `next` of the page before.
     #[param(inline)]
     before: Option<Id>,
+    /// Only those whose key ends with this.
+    #[param(inline)]
+    key_end: Option<SessionName>,
     /// Also the questions that `answerback doctor` asks itself.
     probes: bool,
     /// Wait until something has changed after this cursor.
@@ -128,6 +131,7 @@ pub(super) async fn list(
         text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
         before: params.before.map(|id| AskId(id.signed())),
+        key_end: params.key_end.map(SessionName::into_string),
         probes: params.probes,
         limit,
     };

@@ -20,10 +20,10 @@ use tokio_rustls::TlsAcceptor;
 use super::descriptors::Shares;
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
-use super::line::Line;
-use super::patient::Patient;
-use super::places::{Place, Places, Standing};
-use super::wire::{Exchange, Wire};
+use super::places::{Place, PlaceHandle, Places};
+use super::plain_stream::PlainStream;
+use super::refusals::{Exchange, Refusals};
+use super::write_timeout::WriteTimeout;
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing:
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     // Without the first, a longer head passes if its end is read together with its beginning.
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
-    let server = Server { http, router, standing: None };
+    let server = Server { http, router, place_handle: None };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.
     let shares = Shares::of_this_process();
@@ -71,15 +71,15 @@ pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing:
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if is_own_user(&stream) {
-                    let line = Line::from(stream);
-                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, Some(line.clone()), line));
+                    let plain = PlainStream::from(stream);
+                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, Some(plain.clone()), plain));
                 }
             }),
             accepted = accept_tcp(&listeners.tcp) => accepted.map(|(stream, local, remote)| {
                 let place = tcp_places.enter(remote.ip());
-                let (peer, line) = (Peer::Tcp { local, remote }, Line::from(stream));
-                let stream = Patient::new(line.clone());
-                let connection = server.at(&place).connection(graceful.watcher(), peer, Some(line), stream);
+                let (peer, plain) = (Peer::Tcp { local, remote }, PlainStream::from(stream));
+                let stream = WriteTimeout::new(plain.clone());
+                let connection = server.at(&place).connection(graceful.watcher(), peer, Some(plain), stream);
                 tokio::spawn(in_place(place, connection));
             }),
             accepted = accept_lan(listeners.lan.as_ref()) => accepted.map(|(stream, remote, tls)| {
@@ -141,42 +141,42 @@ struct Server {
     http: http1::Builder,
     router: Router,
     /// Of the connection's place, where places are counted.
-    standing: Option<Standing>,
+    place_handle: Option<PlaceHandle>,
 }
 
 impl Server {
     fn at(&self, place: &Place) -> Self {
-        Self { standing: Some(place.standing()), ..self.clone() }
+        Self { place_handle: Some(place.place_handle()), ..self.clone() }
     }
 
-    /// `line` is for handlers, where there is no TLS.
+    /// `plain` is for handlers, where there is no TLS.
     fn connection<S>(
         &self,
         watcher: Watcher,
         peer: Peer,
-        line: Option<Line>,
+        plain: Option<PlainStream>,
         stream: S,
     ) -> impl Future<Output = ()> + use<S>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let router = TowerToHyperService::new(self.router.clone());
-        let standing = self.standing.clone();
+        let place_handle = self.place_handle.clone();
         let exchange = Exchange::default();
-        let wire = Wire::new(stream, exchange.clone());
+        let refusals = Refusals::new(stream, exchange.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let answering = exchange.begin();
             request.extensions_mut().insert(peer);
-            if let Some(line) = line.clone() {
-                request.extensions_mut().insert(line);
+            if let Some(plain) = plain.clone() {
+                request.extensions_mut().insert(plain);
             }
-            if let Some(standing) = standing.clone() {
-                request.extensions_mut().insert(standing);
+            if let Some(place_handle) = place_handle.clone() {
+                request.extensions_mut().insert(place_handle);
             }
             let reply = router.call(request);
             async move { reply.await.map(|reply| reply.map(|body| answering.until_sent(body))) }
         });
-        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(wire), service));
+        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(refusals), service));
         async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");

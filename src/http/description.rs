@@ -26,8 +26,8 @@ Open questions of coding agents, and their answers. docs/api.md explains it with
 
 The API is on 127.0.0.1, and on a unix socket for programs of the same user; `daemon.json` in the state directory names both, \
 and a token. Every error is `application/problem+json`. A path that does not exist is 404, and a method that a path does not \
-have is 405; without a valid token both are 401. A request whose head is over 32 KiB is 431, without a body. Unknown fields of \
-a body are ignored, unknown parameters of a query are refused.";
+have is 405; without a valid token both are 401. A request whose head is over 32 KiB is 431. Unknown fields of a body \
+are ignored, unknown parameters of a query are refused.";
 
 const CREDENTIALS: &str = "\
 `Authorization: Bearer TOKEN`. An operation names the role that it needs. Who has which:
@@ -69,7 +69,7 @@ pub(super) fn describe(openapi: &mut OpenApi) {
         .build();
     let tags = [
         ("asks", "Questions, their answers, and how they are waited for."),
-        ("devices", "Letting browsers and phones in, and showing them out."),
+        ("devices", "Letting browsers and phones in, and signing them out."),
         ("hooks", "Where the hooks of agents hand in their calls."),
         ("daemon", "The daemon itself."),
     ];
@@ -121,7 +121,8 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, String)> {
     let mut common = vec![
         ("429", "Too many attempts of this address have failed within a minute (`too-many-failures`).".to_owned()),
-        ("503", "The store failed (`store`).".to_owned()),
+        ("500", "What is asked for is damaged in the store (`damaged`).".to_owned()),
+        ("503", "The store failed (`store`), or it is not known whether it did (`unknown`).".to_owned()),
     ];
     let foreign = "A browser sends it for another site (`foreign-origin`), or the name in `Host` is not one of this daemon \
         (`foreign-host`).";

@@ -49,8 +49,8 @@ impl HookPlaces {
         Self(Semaphore::new(shares.hooks))
     }
 
-    /// A place for as long as the call is parked. A call that does not wait needs none. Where none is left, the question belongs to the
-    /// terminal.
+    /// A place for as long as the call is parked. A call that does not wait needs none. If no place is left, the hook makes no decision
+    /// and Claude Code asks in the terminal.
     pub(super) fn enter(&self, event: &HookEvent) -> Result<Option<SemaphorePermit<'_>>, TryAcquireError> {
         if !matches!(event, HookEvent::Ask(_) | HookEvent::Race(_)) {
             return Ok(None);

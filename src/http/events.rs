@@ -1,7 +1,7 @@
 //! The event stream: every change once, in the order of commits, from where the reader left off.
 //!
 //! A reader that falls behind costs nothing but its place: what it missed is read from the store again, a page of bounded size at a
-//! time. So a slow reader holds little memory here. One that takes nothing at all is cut after a while (`patient`), and loses
+//! time. So a slow reader holds little memory here. One that takes nothing at all is cut after a while (`write_timeout`), and loses
 //! nothing: it comes back with the id of the last event it got.
 
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub(super) struct EventParams {
     probes: bool,
 }
 
-/// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`.
+/// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`, `ask.receipt`.
 ///
 /// The id of an event is a cursor. `Last-Event-ID` replays everything after it; without, the stream begins now.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",

@@ -20,7 +20,7 @@ use crate::ticket::{Ticket, Tickets};
 use crate::token::TokenHash;
 
 use super::entrance::{Entrance, Names, Peer};
-use super::places::Standing;
+use super::places::PlaceHandle;
 use super::{App, page};
 
 /// The most that is kept of what a client calls itself.
@@ -161,8 +161,8 @@ pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
     let admitted = admit(&app, peer, is_visit(&request), request.headers()).await;
-    if let Some(standing) = request.extensions().get::<Standing>() {
-        standing.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
+    if let Some(place_handle) = request.extensions().get::<PlaceHandle>() {
+        place_handle.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
     }
     let mut response = match admitted {
         Ok((entrance, caller)) => {

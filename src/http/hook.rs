@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::api::{HookInput, HookOutput, Problem};
-use crate::ask::{Ask, OnTimeout};
-use crate::claude_code::{self, Client, HTTP_HOOK, HookEvent, Version, transcript};
+use crate::ask::{Ask, HTTP_ASKER, OnTimeout};
+use crate::claude_code::{self, Client, HookEvent, Version, transcript};
 use crate::registry::{Attached, OpenError, Wait, WaitEnd};
 
 use super::App;
 use super::context::end_of_records;
 use super::extract::JsonBytes;
 use super::guard::Caller;
-use super::line::Line;
+use super::plain_stream::PlainStream;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
 ///
@@ -33,7 +33,6 @@ use super::line::Line;
         ("x-answerback-agent-pid" = Option<String>, Header, nullable = false, description = "The agent's process"),
         ("x-answerback-mode" = Option<String>, Header, nullable = false,
             description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
-        ("x-answerback-probe" = Option<String>, Header, nullable = false, description = "There if Answerback tries itself"),
         ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "There if the same call is made again after a lost connection"),
     ),
     request_body(content = HookInput, description = "The hook's input"),
@@ -43,11 +42,11 @@ use super::line::Line;
 pub(super) async fn claude_code(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
-    line: Option<Extension<Line>>,
+    plain: Option<Extension<PlainStream>>,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
-    let line = line.map(|Extension(line)| line);
+    let plain = plain.map(|Extension(plain)| plain);
     let event = claude_code::read(&body, client(&headers, &caller), app.policy, Timestamp::now())
         .map_err(|error| Problem::bad_request(format!("{error}.")))?;
     let resumed = headers.contains_key("x-answerback-resumed");
@@ -61,11 +60,11 @@ pub(super) async fn claude_code(
                 *new = claude_code::unless_too_old(*new, version, app.policy, Timestamp::now());
             }
             let attached = app.registry.attach(*new, resumed).await;
-            waited(&app, line, attached, Beside::Nothing).await
+            waited(&app, plain, attached, Beside::Nothing).await
         }
         HookEvent::Race(new) => {
             let attached = app.registry.attach_by_digest(*new, resumed).await;
-            waited(&app, line, attached, Beside::Dialog).await
+            waited(&app, plain, attached, Beside::Dialog).await
         }
         HookEvent::Announce(new) => match app.registry.open(*new).await {
             // One that is settled already is a call that is made again: it has its answer.
@@ -101,12 +100,12 @@ enum Beside {
 /// Parks the call until its ask is settled, or until the caller is gone.
 async fn waited(
     app: &App,
-    line: Option<Line>,
+    plain: Option<PlainStream>,
     attached: Result<Attached, OpenError>,
     beside: Beside,
 ) -> Result<Response, Problem> {
     let end = match attached {
-        Ok(Attached::Waiting(wait)) => parked(line, wait).await,
+        Ok(Attached::Waiting(wait)) => parked(plain, wait).await,
         Ok(Attached::Settled(ask)) => Some(WaitEnd::Settled(ask)),
         Err(error) => return left_to_the_terminal(error),
     };
@@ -119,18 +118,18 @@ async fn waited(
 }
 
 /// How the wait ended; `None` if the caller went away before.
-async fn parked(line: Option<Line>, wait: Wait) -> Option<WaitEnd> {
-    let Some(line) = line else { return Some(wait.end().await) };
-    line.say_parked().await;
+async fn parked(plain: Option<PlainStream>, wait: Wait) -> Option<WaitEnd> {
+    let Some(plain) = plain else { return Some(wait.end().await) };
+    plain.say_parked().await;
     tokio::select! {
         end = wait.end() => Some(end),
-        () = line.closed() => None,
+        () = plain.closed() => None,
     }
 }
 
 fn left_to_the_terminal(error: OpenError) -> Result<Response, Problem> {
     match error {
-        OpenError::Full | OpenError::OtherQuestions => {
+        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker => {
             tracing::warn!(%error, "a question is left to the terminal");
             Ok(no_decision())
         }
@@ -182,8 +181,7 @@ fn client(headers: &HeaderMap, caller: &Caller) -> Client {
         attended: get("x-answerback-attended"),
         entrypoint: get("x-answerback-entrypoint"),
         agent: get("x-answerback-agent"),
-        agent_pid: if over_http { Some(HTTP_HOOK.to_owned()) } else { get("x-answerback-agent-pid") },
-        is_probe: !over_http && headers.contains_key("x-answerback-probe"),
+        agent_pid: if over_http { Some(HTTP_ASKER.to_owned()) } else { get("x-answerback-agent-pid") },
         mode: get("x-answerback-mode"),
     }
 }

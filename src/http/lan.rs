@@ -12,8 +12,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use super::connections::bound_send_buffer;
-use super::patient::Patient;
-use super::wire::reply;
+use super::refusals::reply;
+use super::write_timeout::WriteTimeout;
 
 /// From the first byte to the last of the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,7 +51,7 @@ impl Lan {
 pub(super) async fn handshake(
     mut stream: TcpStream,
     acceptor: TlsAcceptor,
-) -> io::Result<TlsStream<Patient<TcpStream>>> {
+) -> io::Result<TlsStream<WriteTimeout<TcpStream>>> {
     let shaken = async {
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {
@@ -63,7 +63,7 @@ pub(super) async fn handshake(
             close_gently(stream).await;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
         }
-        acceptor.accept(Patient::new(stream)).await
+        acceptor.accept(WriteTimeout::new(stream)).await
     };
     tokio::time::timeout(HANDSHAKE_TIMEOUT, shaken).await?
 }

@@ -30,9 +30,9 @@ struct Table {
     max_strangers: usize,
     max_strangers_of_one: usize,
     next: u64,
-    known: HashMap<u64, Guest>,
+    known: HashMap<u64, Connection>,
     /// By number, so the first has been here for longest.
-    strangers: BTreeMap<u64, Guest>,
+    strangers: BTreeMap<u64, Connection>,
     /// How many strangers there are of each address.
     crowds: HashMap<IpAddr, usize>,
     sent_away: u64,
@@ -40,7 +40,7 @@ struct Table {
 }
 
 #[derive(Debug)]
-struct Guest {
+struct Connection {
     address: IpAddr,
     /// Dropped to send it away.
     _stay: oneshot::Sender<Infallible>,
@@ -49,13 +49,13 @@ struct Guest {
 /// The place of one connection, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    standing: Standing,
+    place_handle: PlaceHandle,
     stay: oneshot::Receiver<Infallible>,
 }
 
 /// What is known about the caller on a connection; the guard keeps it up to date.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
+pub(super) struct PlaceHandle {
     places: Places,
     id: u64,
 }
@@ -86,8 +86,8 @@ impl Places {
         table.make_room(address, Instant::now());
         let id = table.next;
         table.next += 1;
-        table.add_stranger(id, Guest { address, _stay: leave });
-        Place { standing: Standing { places: self.clone(), id }, stay }
+        table.add_stranger(id, Connection { address, _stay: leave });
+        Place { place_handle: PlaceHandle { places: self.clone(), id }, stay }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -111,22 +111,22 @@ impl Place {
         drop((&mut self.stay).await);
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        self.standing.clone()
+    pub(super) fn place_handle(&self) -> PlaceHandle {
+        self.place_handle.clone()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut table = self.standing.places.table();
-        let id = self.standing.id;
+        let mut table = self.place_handle.places.table();
+        let id = self.place_handle.id;
         if table.known.remove(&id).is_none() {
             table.remove_stranger(id);
         }
     }
 }
 
-impl Standing {
+impl PlaceHandle {
     /// The newest request on this connection had a valid token, or had none. Each request counts anew, so that a device
     /// that is signed out keeps no place for those who are signed in.
     pub(super) fn set_known(&self, is_known: bool) {
@@ -145,12 +145,12 @@ impl Standing {
 }
 
 impl Table {
-    fn add_stranger(&mut self, id: u64, guest: Guest) {
+    fn add_stranger(&mut self, id: u64, guest: Connection) {
         *self.crowds.entry(guest.address).or_default() += 1;
         self.strangers.insert(id, guest);
     }
 
-    fn remove_stranger(&mut self, id: u64) -> Option<Guest> {
+    fn remove_stranger(&mut self, id: u64) -> Option<Connection> {
         let guest = self.strangers.remove(&id)?;
         if let Entry::Occupied(mut crowd) = self.crowds.entry(guest.address) {
             *crowd.get_mut() -= 1;
@@ -226,7 +226,7 @@ mod tests {
     fn who_has_shown_a_token_stays_whatever_crowd_comes() {
         let places = Places::new("test", 8, 1);
         let mut known: Vec<_> = (0..4).map(|_| places.enter(HERE)).collect();
-        known.iter().for_each(|place| place.standing().set_known(true));
+        known.iter().for_each(|place| place.place_handle().set_known(true));
         let mut crowd: Vec<_> = (0..100).map(|_| places.enter(HERE)).collect();
         assert_eq!(lost(&mut known), [0; 0]);
         assert_eq!(lost(&mut crowd).len(), 96);
@@ -239,7 +239,7 @@ mod tests {
         let mut guests: Vec<_> = (0..20)
             .map(|_| {
                 let place = places.enter(HERE);
-                place.standing().set_known(true);
+                place.place_handle().set_known(true);
                 place
             })
             .collect();
@@ -282,7 +282,7 @@ mod tests {
         let mut first = places.enter(HERE);
         for is_known in [true, false] {
             for _ in 0..20 {
-                places.enter(HERE).standing().set_known(is_known);
+                places.enter(HERE).place_handle().set_known(is_known);
             }
         }
         assert!(!is_lost(&mut first));
@@ -295,12 +295,12 @@ mod tests {
     fn who_shows_no_token_any_more_is_a_stranger_again() {
         let places = Places::new("test", 4, 1);
         let mut revoked = places.enter(HERE);
-        revoked.standing().set_known(true);
-        revoked.standing().set_known(false);
+        revoked.place_handle().set_known(true);
+        revoked.place_handle().set_known(false);
         let _crowd: Vec<_> = (0..2).map(|_| places.enter(HERE)).collect();
         assert!(is_lost(&mut revoked));
         // It is gone, whatever it shows now.
-        revoked.standing().set_known(true);
+        revoked.place_handle().set_known(true);
         assert_eq!(counts(&places), (0, 2));
     }
 

@@ -81,6 +81,10 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
+        if matches!(error, StoreError::DamagedRow(_)) {
+            return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "This question cannot be read any more.")
+                .hint("Its row in the store is damaged. `answerback doctor` says what to do.");
+        }
         let failed = |kind, title| Self::new(StatusCode::SERVICE_UNAVAILABLE, kind, title);
         if error.leaves_open_what_was_saved() {
             return failed("unknown", format!("It is not known whether this was saved: {error}."))
@@ -98,8 +102,8 @@ impl From<OpenError> for Problem {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-open", "Too many questions are open.")
                     .hint("Answer or dismiss some, then ask again.")
             }
-            OpenError::OtherQuestions => {
-                Self::new(StatusCode::CONFLICT, "other-questions", "Other questions were asked under the same key.")
+            OpenError::OtherQuestions | OpenError::OtherAsker => {
+                Self::new(StatusCode::CONFLICT, "other-questions", "Something else was asked under the same key.")
             }
             OpenError::Store(error) => error.into(),
         }

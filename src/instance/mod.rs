@@ -91,17 +91,6 @@ fn file_id(path: &Path) -> Option<FileId> {
     fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// What is left of the files that lead to a daemon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Files {
-    /// All of them.
-    Whole,
-    /// Some are missing and can be made again.
-    Missing,
-    /// The instance is not this daemon's any more.
-    Lost,
-}
-
 /// What `tokens.json` holds.
 #[derive(Serialize, Deserialize)]
 struct TokensFile {
@@ -109,24 +98,43 @@ struct TokensFile {
     hook: String,
 }
 
-/// What `daemon.json` holds.
-#[derive(Serialize)]
-struct DaemonFile<'a> {
-    url: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lan_url: Option<&'a str>,
-    token: &'a str,
-    hook_token: &'a str,
-    socket: &'a Path,
-    pid: u32,
-    protocol: u32,
-    version: &'a str,
+/// What `daemon.json` says about the daemon that wrote it, but for the tokens: companion programs read those.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Published {
+    /// Where the page and the API are.
+    pub url: String,
+    /// Where they are for the local network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lan_url: Option<String>,
+    /// For hooks and commands.
+    pub socket: PathBuf,
+    /// Its process.
+    pub pid: u32,
+    /// What it speaks.
+    pub protocol: u32,
+    /// Which version it is.
+    pub version: String,
 }
 
-/// What is read of `daemon.json`.
-#[derive(Deserialize)]
-struct Published {
-    pid: u32,
+/// All of `daemon.json`.
+#[derive(Serialize)]
+struct DaemonFile<'a> {
+    #[serde(flatten)]
+    published: Published,
+    token: &'a str,
+    hook_token: &'a str,
+}
+
+impl Published {
+    /// What the last daemon of an instance wrote.
+    pub fn read(paths: &Paths) -> io::Result<Self> {
+        let path = paths.daemon_json();
+        // Anything but a file might never end.
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+        }
+        Ok(serde_json::from_slice(&fs::read(path)?)?)
+    }
 }
 
 impl Instance {
@@ -157,7 +165,7 @@ impl Instance {
         &self.paths
     }
 
-    /// Listens on the instance's socket. Having the lock, whatever lies there is nobody's.
+    /// Listens on the instance's socket. The daemon that holds the lock may remove a stale one.
     pub fn bind_socket(&self) -> Result<UnixListener, InstanceError> {
         let path = self.paths.socket();
         let length = path.as_os_str().len();
@@ -176,47 +184,37 @@ impl Instance {
         Ok(listener)
     }
 
-    /// Looks whether the files that lead here are still there and still this daemon's.
-    pub fn files(&self) -> Files {
-        let own_lock = self.lock.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        if own_lock.is_none() || file_id(&self.paths.instance_lock()) != own_lock {
-            return Files::Lost;
+    /// Whether the instance is another daemon's, or nobody's: the lock file is not the one that this daemon holds.
+    pub fn is_lost(&self) -> bool {
+        let Ok(own) = self.lock.metadata() else { return false };
+        match fs::symlink_metadata(self.paths.instance_lock()) {
+            Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
+            // What cannot be looked at for another reason may be there.
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         }
-        if self.has_own_socket() && self.has_own_daemon_json() { Files::Whole } else { Files::Missing }
     }
 
-    fn has_own_socket(&self) -> bool {
+    /// Whether the socket that was bound last is still there.
+    pub fn has_own_socket(&self) -> bool {
         let own = *self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         own.is_some() && file_id(&self.paths.socket()) == own
     }
 
-    fn has_own_daemon_json(&self) -> bool {
-        let Ok(text) = fs::read(self.paths.daemon_json()) else { return false };
-        serde_json::from_slice::<Published>(&text).is_ok_and(|published| published.pid == std::process::id())
+    /// Whether `daemon.json` leads to this daemon.
+    pub fn has_own_daemon_json(&self) -> bool {
+        Published::read(&self.paths).is_ok_and(|published| published.pid == std::process::id())
     }
 
     /// The secrets, made on the first start and kept.
     pub fn tokens(&self) -> Result<Tokens, InstanceError> {
-        let path = self.paths.tokens();
-        let failed = |error| InstanceError::Io(path.clone(), error);
-        match fs::symlink_metadata(&path) {
-            Ok(_) => {
-                check_private(&path)?;
-                let text = fs::read_to_string(&path).map_err(failed)?;
-                let damaged =
-                    || InstanceError::Damaged { path: path.clone(), hint: "remove it, and new tokens are made" };
-                let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
-                let parse = |text: &str| Token::parse(text).ok_or_else(damaged);
-                Ok(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let tokens = Tokens { api: Token::generate()?, hook: Token::generate()? };
-                let file = TokensFile { api: tokens.api.reveal().into(), hook: tokens.hook.reveal().into() };
-                write_private(&path, &file).map_err(failed)?;
-                Ok(tokens)
-            }
-            Err(error) => Err(failed(error)),
+        if let Some(tokens) = check_tokens(&self.paths)? {
+            return Ok(tokens);
         }
+        let path = self.paths.tokens();
+        let tokens = Tokens { api: Token::generate()?, hook: Token::generate()? };
+        let file = TokensFile { api: tokens.api.reveal().into(), hook: tokens.hook.reveal().into() };
+        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))?;
+        Ok(tokens)
     }
 
     /// Key and certificate for this machine under these names: made once, renewed when need be, kept.
@@ -251,16 +249,15 @@ impl Instance {
     /// Tells companion programs where the daemon is.
     pub fn publish(&self, url: &str, lan_url: Option<&str>, tokens: &Tokens) -> Result<(), InstanceError> {
         let path = self.paths.daemon_json();
-        let file = DaemonFile {
-            url,
-            lan_url,
-            token: tokens.api.reveal(),
-            hook_token: tokens.hook.reveal(),
-            socket: &self.paths.socket(),
+        let published = Published {
+            url: url.to_owned(),
+            lan_url: lan_url.map(ToOwned::to_owned),
+            socket: self.paths.socket(),
             pid: std::process::id(),
             protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
         };
+        let file = DaemonFile { published, token: tokens.api.reveal(), hook_token: tokens.hook.reveal() };
         write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))
     }
 
@@ -278,6 +275,26 @@ impl Instance {
             remove(&self.paths.socket());
         }
     }
+}
+
+/// The secrets that were made before, if there are any. Changes nothing.
+pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
+    let path = paths.tokens();
+    match check_private(&path) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        checked => checked?,
+    }
+    let text = fs::read_to_string(&path).map_err(|error| InstanceError::Io(path.clone(), error))?;
+    let damaged = || InstanceError::Damaged { path: path.clone(), hint: "remove it, and new tokens are made" };
+    let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
+    let parse = |text: &str| Token::parse(text).ok_or_else(damaged);
+    Ok(Some(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? }))
+}
+
+/// Whether a daemon has the instance: one that serves it, or one that starts or ends.
+pub fn is_held(paths: &Paths) -> bool {
+    let lock = OpenOptions::new().write(true).open(paths.instance_lock());
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn remove(path: &Path) {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whoever removes one file often removes more. What is made in between would be in the way.
+/// A removal is often the first of several (`rm -rf`). The rest is waited for before anything is made again.
 const SETTLE: Duration = Duration::from_millis(250);
 /// What the kernel does not tell, such as another name for a directory far above, is noticed by then.
 const SLOW_LOOK: Duration = Duration::from_secs(60);

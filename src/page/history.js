@@ -7,8 +7,6 @@ import { moment, OUTCOMES, place, projectName } from "./words.js";
 const PAGE = "50";
 /** Not every letter is a search. */
 const PAUSE = 200;
-/** What the doctor asks itself is nobody's history. */
-const DOCTOR = "doctor-";
 
 export class History {
   #search = h("input", { type: "search", maxlength: "512", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
@@ -54,15 +52,16 @@ export class History {
     if (this.#outcome.value) filter.outcome = this.#outcome.value;
     if (before !== null) filter.before = String(before);
     try {
-      const { asks, next } = await settledAsks(filter, signal);
+      const { asks, next, damaged } = await settledAsks(filter, signal);
       if (signal.aborted) return;
-      const entries = asks.filter(({ session }) => !session.startsWith(DOCTOR)).map(entry);
+      const entries = asks.map(entry);
       if (before === null) fill(this.#list, ...entries);
       else this.#list.append(...entries);
       this.#more.hidden = next === null;
       this.#more.onclick = () => void this.load(next);
       const nothing = Object.keys(filter).length > 1 ? "Nothing was found." : "Nothing has been asked yet.";
-      this.#state.textContent = this.#list.childElementCount === 0 ? nothing : "";
+      const unreadable = damaged ? `${damaged} could not be read any more. Run: answerback doctor` : "";
+      this.#state.textContent = unreadable || (this.#list.childElementCount === 0 ? nothing : "");
     } catch (error) {
       if (!signal.aborted) this.#state.textContent = /** @type {Error} */ (error).message;
     }

@@ -59,6 +59,7 @@ interface AskList {
   asks: Ask[];
   cursor: string;
   next: number | null;
+  damaged?: number;
 }
 
 interface AskEvent {

@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
-    Answer, Ask, AskId, AskKey, Channel, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report, Settlement,
-    Source, Verdict,
+    Answer, Ask, AskId, AskKey, Channel, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report,
+    Settlement, Source, Verdict,
 };
 use crate::store::{Changes, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
@@ -68,6 +68,9 @@ pub enum OpenError {
     /// The key is that of other questions. Their answer is not for this asker.
     #[error("other questions were asked under the same key")]
     OtherQuestions,
+    /// The ask came in over the socket and this asker has only the hook token, or the other way round.
+    #[error("somebody else asked under the same key")]
+    OtherAsker,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -75,12 +78,18 @@ pub enum OpenError {
 
 /// Whether an ask of the same key is the one that is asked for. Those of the first versions have no digest.
 fn check_same(ask: &Ask, new: &NewAsk) -> Result<(), OpenError> {
-    let texts = |questions: &Questions| questions.iter().map(|question| question.question.clone()).collect::<Vec<_>>();
+    if ask.is_over_http() != (new.asker.as_deref() == Some(HTTP_ASKER)) {
+        return Err(OpenError::OtherAsker);
+    }
     let is_same = match (&ask.digest, &new.digest) {
         (Some(known), Some(new)) => known == new,
-        _ => texts(&ask.questions) == texts(&new.questions),
+        _ => texts(&ask.questions).eq(texts(&new.questions)),
     };
     if is_same { Ok(()) } else { Err(OpenError::OtherQuestions) }
+}
+
+fn texts(questions: &Questions) -> impl Iterator<Item = &str> {
+    questions.iter().map(|question| question.question.as_str())
 }
 
 /// Why an ask is not settled.
@@ -196,7 +205,10 @@ impl Registry {
                 raced.filter(|ask| ask.racing && ask.asker == report.asker && is_unnamed(&ask.key))
             }
         };
-        let Some(ask) = found.filter(|ask| ask.digest.as_ref() == Some(&report.digest)) else { return Ok(None) };
+        let is_over_http = report.asker.as_deref() == Some(HTTP_ASKER);
+        let found =
+            found.filter(|ask| ask.digest.as_ref() == Some(&report.digest) && ask.is_over_http() == is_over_http);
+        let Some(ask) = found else { return Ok(None) };
         let Report { asker, mut answers, mut notes, .. } = report;
         answers.retain(|question, _| ask.questions.get(question).is_some());
         notes.retain(|question, _| ask.questions.get(question).is_some());
@@ -207,8 +219,13 @@ impl Registry {
                 return Ok(None);
             }
             let by = Source { channel: Channel::Terminal, agent: None, device: None };
-            let outcome = Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes });
-            match self.settle(ask.id, outcome, Some(by)).await {
+            // The call is over. Where nobody said anything, that is not called an answer.
+            let (outcome, by) = if answers.is_empty() {
+                (Outcome::Withdrawn, None)
+            } else {
+                (Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes }), Some(by))
+            };
+            match self.settle(ask.id, outcome, by).await {
                 Ok(ask) | Err(SettleError::Conflict(ask) | SettleError::Gone(ask)) => ask,
                 Err(SettleError::Store(error)) => return Err(error),
             }
@@ -315,6 +332,7 @@ impl Registry {
                 && filter.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
                 && filter.before.is_none_or(|before| ask.id < before)
                 && (filter.probes || ask.origin != Origin::Probe)
+                && filter.key_end.as_ref().is_none_or(|end| ask.key.as_str().ends_with(end.as_str()))
         });
         asks.sort_unstable_by_key(|ask| std::cmp::Reverse(ask.id));
         let more = asks.len() > filter.limit;

@@ -128,7 +128,13 @@ impl OpenAsks {
     pub(super) fn apply(&self, change: &Arc<Change>) {
         let ask = &change.ask;
         match change.kind {
-            ChangeKind::Opened => drop(self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask)))),
+            ChangeKind::Opened => {
+                // An answer to an equal question from before, whose dialog never came, is not the answer to this one.
+                let is_equal =
+                    |old: &Arc<Ask>| is_of(old, ask.key.session(), ask.asker.as_deref()) && old.digest == ask.digest;
+                self.unclaimed().retain(|old| !is_equal(old));
+                self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask)));
+            }
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
                     if ask.racing && open.waiters.parking().arrivals == 0 {

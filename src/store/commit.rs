@@ -12,7 +12,7 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
-use super::files::Files;
+use super::files::{Before, Files};
 use super::{Change, StoreError, rows, schema};
 
 /// The most jobs that share one commit: bounds how long the first of them waits for the last.
@@ -25,6 +25,8 @@ pub type Sink = Box<dyn Fn(&Arc<Change>) + Send>;
 pub(super) struct Context<'a> {
     pub(super) connection: &'a Connection,
     pub(super) changes: &'a mut Vec<Arc<Change>>,
+    /// Set when a job meets something in the files that makes no sense.
+    met_damage: &'a mut bool,
 }
 
 type Finish = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
@@ -55,8 +57,9 @@ impl Owner {
         let files = Files::of(&connection, &path).map_err(file_error)?;
         let (jobs, queue) = mpsc::channel();
         let (failing, failed) = watch::channel(false);
-        let mut desk = Desk { connection: Some(connection), files, path: path.clone(), sink, failing, failure: None };
-        let serve = move || desk.serve(&queue);
+        let mut thread =
+            StoreThread { connection: Some(connection), files, path: path.clone(), sink, failing, failure: None };
+        let serve = move || thread.serve(&queue);
         thread::Builder::new().name("store".into()).spawn(serve).map_err(file_error)?;
         Ok(Self { jobs, failed })
     }
@@ -110,7 +113,7 @@ impl Drop for AbortOnPanic {
 }
 
 /// What the owner thread works with.
-struct Desk {
+struct StoreThread {
     /// `None` when it failed for good.
     connection: Option<Connection>,
     files: Files,
@@ -121,7 +124,7 @@ struct Desk {
     failure: Option<StoreError>,
 }
 
-impl Desk {
+impl StoreThread {
     fn serve(&mut self, queue: &mpsc::Receiver<Message>) {
         let _abort = AbortOnPanic;
         let mut closing = None;
@@ -151,19 +154,35 @@ impl Desk {
         let writes = batch.iter().any(|job| job.writes);
         let Some(connection) = &self.connection else {
             let failure = self.failure.clone().unwrap_or(StoreError::Closed);
-            batch.into_iter().for_each(|job| (job.run)(Err(failure.clone()))(Ok(())));
+            refuse(batch, &failure);
             return;
         };
-        let begun = connection.execute_batch(if writes { "BEGIN IMMEDIATE" } else { "BEGIN" });
-        let mut changes = Vec::new();
-        // The jobs run even when there is no transaction: they fail, and each caller learns the reason.
-        let mut context = Context { connection, changes: &mut changes };
+        // Before the jobs run: a large one writes to the log before its commit.
+        let before = match self.files.before_commit(connection) {
+            Ok(before) => before,
+            Err(changed) => {
+                let failure = self.fail(StoreError::Changed(changed));
+                tracing::error!(%failure, "the files of the store were changed");
+                refuse(batch, &failure);
+                self.failing.send_replace(true);
+                return;
+            }
+        };
+        if let Err(error) = connection.execute_batch(if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }) {
+            tracing::error!(%error, "the store could not begin a transaction");
+            refuse(batch, &error.into());
+            return;
+        }
+        let (mut changes, mut met_damage) = (Vec::new(), false);
+        let mut context = Context { connection, changes: &mut changes, met_damage: &mut met_damage };
         let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
-        let committed = match begun {
-            // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
-            Ok(()) if connection.is_autocommit() => Err(StoreError::NoTransaction),
-            Ok(()) if writes => self.commit_to_files(&changes),
-            begun => begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(StoreError::from),
+        // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
+        let committed = if connection.is_autocommit() {
+            Err(StoreError::NoTransaction)
+        } else if writes {
+            self.commit_to_files(&changes, &before)
+        } else {
+            connection.execute_batch("COMMIT").map_err(StoreError::from)
         };
         match &committed {
             Ok(()) => changes.iter().for_each(&self.sink),
@@ -177,6 +196,11 @@ impl Desk {
         for finish in finishes {
             finish(committed.as_ref().map(|_| ()));
         }
+        // A page that cannot be read may be one that somebody has cut off.
+        if met_damage && before.log_was_truncated && self.failure.is_none() {
+            let failure = self.fail(StoreError::Changed(self.files.log_was_truncated()));
+            tracing::error!(%failure, "the files of the store were changed");
+        }
         // After everybody has been told.
         if self.failure.is_some() {
             self.failing.send_replace(true);
@@ -184,26 +208,27 @@ impl Desk {
     }
 
     /// Commits, and makes sure that the next daemon will find it.
-    fn commit_to_files(&mut self, changes: &[Arc<Change>]) -> Result<(), StoreError> {
+    fn commit_to_files(&mut self, changes: &[Arc<Change>], before: &Before) -> Result<(), StoreError> {
         let Some(connection) = &self.connection else { return Err(StoreError::Closed) };
-        let before = match self.files.before_commit(connection) {
-            Ok(before) => before,
-            Err(changed) => return Err(self.fail(StoreError::Changed(changed))),
-        };
         match connection.execute_batch("COMMIT") {
-            Ok(()) => match self.files.after_commit(&before) {
+            Ok(()) => match self.files.after_commit(before) {
                 Ok(()) => Ok(()),
                 Err(changed) => Err(self.fail(StoreError::Changed(changed))),
             },
-            Err(error) if is_of_the_disk(&error) => self.find_out(changes, error),
+            // Closing a file whose log was cut would write what is left of the log over the rest.
+            Err(error) if before.log_was_truncated || is_damage(&error) => {
+                tracing::error!(%error, "a commit failed");
+                Err(self.fail(StoreError::Unknown(Arc::new(error))))
+            }
+            Err(error) if may_have_committed(&error) => self.reopen_and_compare(changes, error),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Finds out whether a commit that failed is there all the same. Every commit of asks makes events, whose numbers only grow.
-    fn find_out(&mut self, changes: &[Arc<Change>], error: rusqlite::Error) -> Result<(), StoreError> {
+    fn reopen_and_compare(&mut self, changes: &[Arc<Change>], error: rusqlite::Error) -> Result<(), StoreError> {
         tracing::error!(%error, "a commit failed: the file is opened again to see what is in it");
-        // Closing it brings what SQLite believes to be committed to the disk, or fails to.
+        // Closing checkpoints the log: SQLite writes what it considers committed to the main file, unless that fails too.
         drop(self.connection.take().map(Connection::close));
         let reopened = schema::reopen(&self.path).and_then(|connection| {
             let newest = rows::newest_event(&connection)?;
@@ -238,12 +263,24 @@ impl Desk {
     }
 }
 
-/// Whether an error leaves open what is on the disk. A disk that is full, or a file that another program holds, does not.
-fn is_of_the_disk(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::SystemIoFailure | rusqlite::ErrorCode::DatabaseCorrupt)
-    )
+/// Tells every caller of a batch why its job was not done.
+fn refuse(batch: Vec<Job>, error: &StoreError) {
+    for job in batch {
+        (job.run)(Err(error.clone()))(Ok(()));
+    }
+}
+
+/// Whether the file makes no sense to SQLite.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+/// Whether a commit that failed like this may be in the file all the same. With a full disk, or a file that another program
+/// holds, it is certain that it is not.
+fn may_have_committed(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+    !matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked | DiskFull))
 }
 
 /// One job's failure undoes that job and leaves the others of its batch alone.
@@ -257,6 +294,10 @@ fn in_savepoint<T>(
     let before = context.changes.len();
     context.connection.execute_batch("SAVEPOINT job")?;
     let result = work(context);
+    if let Err(StoreError::Sqlite(error)) = &result {
+        *context.met_damage |=
+            is_damage(error) || error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
+    }
     if result.is_err() {
         context.changes.truncate(before);
         // Where this fails there is no transaction any more, and nothing left to undo.

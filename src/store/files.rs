@@ -1,7 +1,8 @@
 //! Whether the files on disk are still the ones that SQLite writes to.
 //!
-//! SQLite keeps its files open and does not look at their names again. If somebody deletes, replaces or cuts them meanwhile, commits go on
-//! "succeeding" into files that no later daemon will read. So each commit is followed by a look, before anybody is told that it is done.
+//! SQLite keeps its files open and does not look at their names again. If somebody deletes, replaces or truncates them meanwhile,
+//! commits go on "succeeding" into files that no later daemon will read. So the files are checked after each commit, before anybody
+//! is told that it is done.
 
 use std::fs::{self, File};
 use std::io;
@@ -45,11 +46,12 @@ pub struct FileChanged {
 /// A look at the files before a commit, to compare with after it.
 #[derive(Debug)]
 pub(super) struct Before {
-    log_was_cut: bool,
+    /// By whomever. SQLite itself does that, too, for another program.
+    pub(super) log_was_truncated: bool,
 }
 
 impl Files {
-    /// The files of a connection that has just written.
+    /// The files of a connection that is open.
     pub(super) fn of(connection: &Connection, path: &Path) -> io::Result<Self> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
@@ -65,28 +67,35 @@ impl Files {
     /// Looks before a commit.
     pub(super) fn before_commit(&mut self, connection: &Connection) -> Result<Before, FileChanged> {
         let main = self.main.look_again()?;
-        if main.length < self.main.length {
-            // Another program may do that with SQLite's help, and then SQLite knows.
-            let version = data_version(connection);
-            if version == self.data_version {
-                return Err(self.main.changed("was cut short"));
-            }
-            self.data_version = version;
+        let version = data_version(connection);
+        // Another program may make it shorter with SQLite's help. Then SQLite knows of its commit.
+        if main.length < self.main.length && version == self.data_version {
+            return Err(self.main.changed("was truncated"));
         }
         self.main = main;
+        self.data_version = version;
         let log = self.log.look_again()?;
-        Ok(Before { log_was_cut: log.length < self.log.length })
+        Ok(Before { log_was_truncated: log.length < self.log.length })
+    }
+
+    /// That the log was truncated by somebody else than SQLite.
+    pub(super) fn log_was_truncated(&self) -> FileChanged {
+        self.log.changed("was truncated")
     }
 
     /// Looks after a commit.
     pub(super) fn after_commit(&mut self, before: &Before) -> Result<(), FileChanged> {
         self.main = self.main.look_again()?;
         let log = self.log.look_again()?;
+        // A commit that changed nothing writes nothing, and the log may have been empty before.
+        if log.length == 0 {
+            return Ok(());
+        }
         let header = read_header(&self.log.path).map_err(|_| self.log.changed("cannot be read"))?;
-        // Another program may cut it with SQLite's help; then SQLite begins it anew, with another header.
+        // Another program may truncate it with SQLite's help. Then SQLite begins it anew, with another header.
         let begun_anew = header != self.log_header;
-        if !header.starts_with(&WAL_MAGIC) || (before.log_was_cut && !begun_anew) {
-            return Err(self.log.changed("was cut short"));
+        if !header.starts_with(&WAL_MAGIC) || (before.log_was_truncated && !begun_anew) {
+            return Err(self.log_was_truncated());
         }
         self.log = log;
         self.log_header = header;
@@ -107,7 +116,7 @@ impl Seen {
             Ok(now) if (now.device, now.inode) == (self.device, self.inode) => Ok(now),
             Ok(_) => Err(self.changed("was replaced")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.changed("was removed")),
-            Err(_) => Err(self.changed("cannot be looked at")),
+            Err(_) => Err(self.changed("cannot be read")),
         }
     }
 

@@ -9,6 +9,7 @@
 mod clock;
 mod commit;
 mod devices;
+mod error;
 mod files;
 mod rows;
 mod schema;
@@ -25,6 +26,7 @@ use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Receipt, Settlement};
 pub use commit::Sink;
 use commit::{Context, Owner};
 pub use devices::{Device, DeviceKind};
+pub use error::StoreError;
 pub use files::FileChanged;
 
 /// A page of changes ends with the change that makes it larger than this.
@@ -129,6 +131,8 @@ pub struct Filter {
     pub opened_since: Option<Timestamp>,
     /// Older than this one.
     pub before: Option<AskId>,
+    /// Whose key ends with this.
+    pub key_end: Option<String>,
     /// Also what Answerback asked itself.
     pub probes: bool,
     /// At most so many.
@@ -150,71 +154,7 @@ impl Filter {
     /// All of a state, so many at most.
     pub fn all(state: StateFilter, limit: usize) -> Self {
         let (session, project, outcome, text, opened_since, before) = Default::default();
-        Self { state, session, project, outcome, text, opened_since, before, probes: false, limit }
-    }
-}
-
-/// Why the store did not do as it was told.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    /// SQLite says no: disk full, file damaged, not readable.
-    #[error("{0}")]
-    Sqlite(Arc<rusqlite::Error>),
-    /// The file cannot be made or its directory cannot be used.
-    #[error("{0}: {1}")]
-    File(PathBuf, Arc<std::io::Error>),
-    /// The file comes from a newer version and is left as it is.
-    #[error("the store has schema {found}, and this version knows {known}: use a newer version of answerback")]
-    Newer {
-        /// In the file.
-        found: u32,
-        /// The newest known here.
-        known: u32,
-    },
-    /// The file is another program's.
-    #[error("the file is a database of another program")]
-    Foreign,
-    /// SQLite finds a fault in the file.
-    #[error("the file is damaged: {0}")]
-    Damaged(String),
-    /// Some rows cannot be read, or are not what was written. The others are fine.
-    #[error("{} of the questions in it cannot be read any more (id {})", .0.len(), ids(.0))]
-    DamagedRows(Vec<i64>),
-    /// The file is empty, and was not always.
-    #[error("the file is empty, but there was a store before: restore it, or remove it to begin anew")]
-    Emptied,
-    /// Somebody changed the files under the daemon.
-    #[error("{0} while the daemon was using it")]
-    Changed(FileChanged),
-    /// A commit failed in a way that leaves open whether it is on disk.
-    #[error("{0}")]
-    Unknown(Arc<rusqlite::Error>),
-    /// There is no transaction, because none could be started or another job's failure ended it; the log says why.
-    #[error("the transaction was lost")]
-    NoTransaction,
-    /// The daemon is going down.
-    #[error("the store is closed")]
-    Closed,
-}
-
-impl StoreError {
-    /// Whether what was to be written may be there all the same.
-    pub fn leaves_open_what_was_saved(&self) -> bool {
-        matches!(self, Self::Unknown(_) | Self::Changed(_))
-    }
-}
-
-/// The first few, for people.
-fn ids(ids: &[i64]) -> String {
-    const SHOWN: usize = 10;
-    let shown: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = if ids.len() > SHOWN { ", ..." } else { "" };
-    format!("{}{more}", shown.join(", "))
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(Arc::new(error))
+        Self { state, session, project, outcome, text, opened_since, before, key_end: None, probes: false, limit }
     }
 }
 
@@ -250,14 +190,11 @@ impl Opening {
     /// Opens the file, makes it if need be, and brings it to the newest schema. `is_first`: there cannot have been one before.
     pub fn open(path: &Path, is_first: bool) -> Result<(Self, Loaded), StoreError> {
         let file_error = |error| StoreError::File(path.to_path_buf(), Arc::new(error));
-        let exists = path.try_exists().map_err(file_error)?;
-        let length = create_private(path).map_err(file_error)?;
-        // An empty file would silently become a new store, and everything that was in it would be gone.
-        if exists && length == 0 && !is_first {
-            return Err(StoreError::Emptied);
-        }
+        // One that is not there at all was removed by somebody who wants a new one.
+        let is_first = is_first || !path.try_exists().map_err(file_error)?;
+        create_private(path).map_err(file_error)?;
         let mut connection = Connection::open(path)?;
-        schema::prepare(&mut connection)?;
+        schema::prepare(&mut connection, is_first)?;
         clock::go_on(&connection, Timestamp::now())?;
         let loaded = Loaded { open: rows::open(&connection)?, cursor: Cursor(rows::newest_event(&connection)?) };
         Ok((Self { connection, path: path.to_path_buf() }, loaded))
@@ -271,17 +208,25 @@ impl Opening {
 
 /// Whether the file is a store that this version can open. Changes nothing. See [`Opening::open`] for `is_first`.
 pub fn check_version(path: &Path, is_first: bool) -> Result<(), StoreError> {
-    let length = std::fs::metadata(path).map_err(|error| StoreError::File(path.to_path_buf(), Arc::new(error)))?.len();
-    if length == 0 {
-        return if is_first { Ok(()) } else { Err(StoreError::Emptied) };
-    }
-    schema::check(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?).map(drop)
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    schema::check(&connection, is_first).map(drop)
 }
 
-/// Whether the file is a store that this version can use and SQLite finds no fault with. Changes nothing.
-pub fn check(path: &Path) -> Result<(), StoreError> {
+/// Whether somebody is in the middle of writing to the file: a daemon, or another program that holds it. Changes nothing.
+pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(schema::BUSY)?;
+    match connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK") {
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(true),
+        begun => Ok(begun.map(|()| false)?),
+    }
+}
+
+/// Whether the file is a store that this version can read, and that nothing is wrong with. Changes nothing. See [`Opening::open`] for
+/// `is_first`.
+pub fn check(path: &Path, is_first: bool) -> Result<(), StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let version = schema::check(&connection)?;
+    let version = schema::check(&connection, is_first)?;
     let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
         return Err(StoreError::Damaged(verdict));
@@ -291,11 +236,10 @@ pub fn check(path: &Path) -> Result<(), StoreError> {
     if damaged.is_empty() { Ok(()) } else { Err(StoreError::DamagedRows(damaged)) }
 }
 
-/// SQLite gives its side files the mode of the main one. The length of what is there.
-fn create_private(path: &Path) -> std::io::Result<u64> {
+/// SQLite gives its side files the mode of the main one.
+fn create_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    let file = std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    Ok(file.metadata()?.len())
+    std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
 }
 
 impl Store {

@@ -111,9 +111,9 @@ pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp
     connection
         .prepare_cached(
             "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
-                               asker, boot, expires_boot, question_sum, detail_sum)
+                               asker, boot, expires_boot, lifetime, question_sum, detail_sum)
              VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
-                     :digest, :asker, :boot, :expires_boot, :question_sum, :detail_sum)",
+                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
@@ -130,10 +130,16 @@ pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp
             ":asker": new.asker,
             ":boot": boot,
             ":expires_boot": expires_boot,
+            ":lifetime": lifetime(new.expires_at, opened_at),
             ":question_sum": sums::of_questions(new.key.as_str(), &questions),
             ":detail_sum": sums::of_detail(new.key.as_str(), &new.detail),
         })?;
     Ok(AskId(connection.last_insert_rowid()))
+}
+
+/// How long an ask has from now on.
+fn lifetime(expires_at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    expires_at.map(|expires_at| expires_at.as_millisecond() - now.as_millisecond())
 }
 
 /// A deadline by the clock that nobody can set.
@@ -175,10 +181,17 @@ pub(super) fn set_deferred(
     let (boot, expires_boot) = boot_deadline(expires_at, now);
     let changed = connection
         .prepare_cached(
-            "UPDATE asks SET deferred = ?2, expires_at = ?3, boot = ?4, expires_boot = ?5
+            "UPDATE asks SET deferred = ?2, expires_at = ?3, boot = ?4, expires_boot = ?5, lifetime = ?6
              WHERE id = ?1 AND outcome IS NULL",
         )?
-        .execute((id.0, deferred, expires_at.map(Timestamp::as_millisecond), boot, expires_boot))?;
+        .execute((
+            id.0,
+            deferred,
+            expires_at.map(Timestamp::as_millisecond),
+            boot,
+            expires_boot,
+            lifetime(expires_at, now),
+        ))?;
     Ok(changed == 1)
 }
 
@@ -252,6 +265,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
          WHERE {state} AND (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
            AND (:before IS NULL OR id < :before) AND (:opened_since IS NULL OR opened_at >= :opened_since)
            AND (:probes OR origin <> 'probe')
+           AND (:key_end IS NULL OR substr(key, -length(:key_end)) = :key_end)
            AND (:outcome IS NULL OR (json_valid(outcome) AND outcome ->> 'kind' = :outcome))
            AND (:text IS NULL OR EXISTS (
                SELECT 1 FROM json_each(iif(json_valid(questions), questions, '[]'))
@@ -269,6 +283,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
         ":text": filter.text.as_deref().map(like),
         ":before": filter.before.map(|id| id.0),
         ":probes": filter.probes,
+        ":key_end": filter.key_end,
         // One more, to know whether there are more.
         ":limit": i64::try_from(filter.limit.saturating_add(1)).unwrap_or(i64::MAX),
     })?;

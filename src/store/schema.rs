@@ -7,8 +7,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
 
-/// How long another program may hold the file.
-const BUSY: Duration = Duration::from_secs(1);
+/// Only a person's own tool can hold the file. It gets so long to let go.
+pub(super) const BUSY: Duration = Duration::from_secs(1);
 
 /// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
 const APPLICATION_ID: i32 = 0x414e_5357;
@@ -72,6 +72,7 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE asks ADD COLUMN asker TEXT;             -- which process of the session
     ALTER TABLE asks ADD COLUMN boot TEXT;              -- for expires_boot: which run of the machine
     ALTER TABLE asks ADD COLUMN expires_boot INTEGER;   -- milliseconds since that began
+    ALTER TABLE asks ADD COLUMN lifetime INTEGER;       -- milliseconds between opening and deadline
     ALTER TABLE asks ADD COLUMN question_sum INTEGER;   -- checksums; NULL in rows from before
     ALTER TABLE asks ADD COLUMN detail_sum INTEGER;
     ALTER TABLE asks ADD COLUMN outcome_sum INTEGER;
@@ -81,14 +82,18 @@ const MIGRATIONS: &[&str] = &[
 
 pub(super) const NEWEST: u32 = MIGRATIONS.len() as u32;
 
-/// Whether the file is ours and of a version that is known; an empty one becomes ours. Its version comes back.
-pub(super) fn check(connection: &Connection) -> Result<u32, StoreError> {
+/// Whether the file is ours and of a version that is known. Its version comes back. One without any tables becomes ours, but only if
+/// there cannot have been a store before (`is_first`): otherwise what was in it is lost, and nobody shall overlook that.
+pub(super) fn check(connection: &Connection, is_first: bool) -> Result<u32, StoreError> {
     let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > NEWEST {
         return Err(StoreError::Newer { found: version, known: NEWEST });
     }
     let empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    if empty && !is_first {
+        return Err(StoreError::Emptied);
+    }
     if application_id != APPLICATION_ID && !empty {
         return Err(StoreError::Foreign);
     }
@@ -97,8 +102,6 @@ pub(super) fn check(connection: &Connection) -> Result<u32, StoreError> {
 
 /// What every connection that writes needs.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    // Only a person's own tool can hold the file; it gets a moment to let go.
-    connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // A commit that was reported is on disk, power failure included.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -108,15 +111,17 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 /// Opens a file again that was prepared before, and brings everything in it to the disk.
 pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    check(&connection)?;
+    connection.busy_timeout(BUSY)?;
+    check(&connection, false)?;
     configure(&connection)?;
     let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     if is_busy { Err(StoreError::NoTransaction) } else { Ok(connection) }
 }
 
 /// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
-pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
-    let version = check(connection)?;
+pub(super) fn prepare(connection: &mut Connection, is_first: bool) -> Result<(), StoreError> {
+    connection.busy_timeout(BUSY)?;
+    let version = check(connection, is_first)?;
     configure(connection)?;
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version as usize..] {

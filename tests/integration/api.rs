@@ -315,9 +315,14 @@ fn tokens_are_for_what_they_are_for() {
     with(&world.token(), "POST /v1/stop", &json!({})).expect(403);
     assert_eq!(with(&hook_token, "POST /v1/hooks/claude-code", &stop).expect(200).body, b"");
     world.answer(&key, &json!({"Which?": "B"})).expect(200);
-    // A hook over HTTP gets the same reply as the program does.
-    let call = crate::world::call("s", "t", &[question("Which?")]);
-    let reply = with(&hook_token, "POST /v1/hooks/claude-code", &call).expect(200).json();
+    // A hook over HTTP gets the same reply as the program does, for a question of its own.
+    let call = crate::world::call("s", "over-http", &[question("Which?")]);
+    let reply = thread::scope(|scope| {
+        let waiting = scope.spawn(|| with(&hook_token, "POST /v1/hooks/claude-code", &call).expect(200).json());
+        world.until_open("s__over-http");
+        world.answer("s__over-http", &json!({"Which?": "B"})).expect(200);
+        waiting.join().unwrap()
+    });
     assert_eq!(reply["hookSpecificOutput"], hook.reply());
 }
 

@@ -41,6 +41,17 @@ fn pipeline(stream: &mut impl Write, host: &str) {
     drop(stream.write_all(request.repeat(200).as_bytes()));
 }
 
+/// Reads events until a question is settled. Lines that keep the connection alive would go on for ever.
+fn until_settled(events: &mut impl BufRead) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut line = String::new();
+    while !line.contains("ask.settled") {
+        assert!(Instant::now() < deadline, "waited in vain for an event");
+        line.clear();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "the stream ended");
+    }
+}
+
 #[test]
 fn strangers_who_never_read_do_not_shut_out_a_companion() {
     let mut world = World::new();
@@ -65,12 +76,10 @@ fn strangers_who_never_read_do_not_shut_out_a_companion() {
     assert!(took < PROMPTLY, "{took:?} with {} strangers", strangers.len());
     hook.reply();
     // Who has shown a token is not sent away for them.
-    let mut line = String::new();
-    while !line.contains("ask.settled") {
-        line.clear();
-        assert_ne!(events.read_line(&mut line).unwrap(), 0, "the stream ended");
-    }
-    assert_eq!(world.log().matches("to make room").count(), 1, "{}", world.log());
+    until_settled(&mut events);
+    // Once a minute at most.
+    let told = world.log().matches("to make room").count();
+    assert!((1..=3).contains(&told), "{}", world.log());
     drop(strangers);
 }
 
@@ -123,11 +132,7 @@ fn peers_who_never_read_do_not_shut_out_a_phone() {
     assert_eq!(phone.get("/v1/asks").expect(200).json()["asks"][0]["key"], json!(key));
     assert!(started.elapsed() < PROMPTLY, "{:?} with {} peers", started.elapsed(), strangers.len());
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
-    let mut line = String::new();
-    while !line.contains("ask.settled") {
-        line.clear();
-        assert_ne!(events.read_line(&mut line).unwrap(), 0, "the stream ended");
-    }
+    until_settled(&mut events);
     drop(strangers);
 }
 

@@ -61,6 +61,11 @@ fn a_commit_that_fails_once_is_found_out_about() {
             }
             status => panic!("{status}"),
         };
+        // It goes on as before: the same answer again, and another question.
+        if said.is_some() {
+            world.answer(&key, &json!({"Which?": "A"})).expect(200);
+        }
+        program_asks(&world);
         world.kill_daemon();
         drop(world.daemon_with(|daemon| faults.prepare(daemon)));
         let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
@@ -82,10 +87,10 @@ fn files_that_are_removed_replaced_or_cut_are_noticed() {
             fs::copy(world.state("asks.db"), world.state("copy")).unwrap();
             fs::rename(world.state("copy"), world.state("asks.db")).unwrap();
         }),
-        ("was cut short", |world| {
+        ("was truncated", |world| {
             fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap().set_len(0).unwrap();
         }),
-        ("was cut short", |world| {
+        ("was truncated", |world| {
             let log = fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap();
             log.set_len(log.metadata().unwrap().len() - 4096).unwrap();
         }),
@@ -103,11 +108,48 @@ fn files_that_are_removed_replaced_or_cut_are_noticed() {
 }
 
 #[test]
+fn a_log_that_is_cut_before_a_large_commit_is_noticed_and_what_is_left_is_not_ruined() {
+    for cut in [4120, 8240, 12_288] {
+        let mut world = World::new();
+        let mut daemon = world.daemon();
+        for _ in 0..20 {
+            program_asks(&world);
+        }
+        let log = fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap();
+        log.set_len(log.metadata().unwrap().len() - cut).unwrap();
+        // So large that SQLite writes to the log before the commit.
+        let mut large = call("s", "large", &[question("Which?")]);
+        large["tool_input"]["metadata"] = json!("x".repeat(1_000_000));
+        world.hook(&large).no_decision();
+        assert_eq!(world.until_ended(&mut daemon).code(), Some(1), "{cut}");
+        drop(world.daemon());
+        let left = world.get("/v1/asks").expect(200).json()["asks"].as_array().unwrap().len();
+        assert!((15..=20).contains(&left), "{left} are left after a cut of {cut}");
+    }
+}
+
+#[test]
+fn a_store_that_lost_everything_does_not_become_a_new_one() {
+    let mut world = World::new();
+    drop(world.daemon());
+    program_asks(&world);
+    world.kill_daemon();
+    // In a young store everything is in the log.
+    fs::remove_file(world.state("asks.db-wal")).unwrap();
+    let refused = world.command(ANSWERBACK).args(["daemon", "--background"]).output().unwrap();
+    let said = String::from_utf8(refused.stdout).unwrap();
+    assert!(said.contains("remove it to begin anew"), "{said}");
+}
+
+#[test]
 fn what_another_program_does_with_sqlite_is_no_damage() {
     let mut world = World::new();
     drop(world.daemon());
     let key = program_asks(&world);
     let other = Connection::open(world.state("asks.db")).unwrap();
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    // The log is empty again, and the same answer changes nothing.
     other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     let key = program_asks(&world);
@@ -127,6 +169,8 @@ fn an_empty_file_in_the_place_of_a_store_is_refused() {
     let stderr = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(1) && stderr.contains("remove it to begin anew"), "{stderr}");
     assert_eq!(fs::read(world.state("asks.db")).unwrap(), b"");
+    let doctor = String::from_utf8(world.command(ANSWERBACK).arg("doctor").output().unwrap().stdout).unwrap();
+    assert!(doctor.contains("is empty, but there was a store before"), "{doctor}");
     world.hook(&call("s", "t", &[question("Which?")])).no_decision();
     fs::remove_file(world.state("asks.db")).unwrap();
     drop(world.daemon());
@@ -164,6 +208,7 @@ fn a_damaged_row_hides_no_other_and_is_found() {
     assert!(said.contains("2 of the questions in it cannot be read any more (id 2, 3)"), "{said}");
     // What is not what was written is nobody's answer.
     let reply = world.get(&format!("/v1/asks/{}", keys[2]));
-    assert_eq!(reply.status, 503, "{}", reply.json());
+    assert_eq!(reply.status, 500, "{}", reply.json());
+    assert!(reply.json()["hint"].as_str().unwrap().contains("answerback doctor"), "{}", reply.json());
     until("the others", || (world.get(&format!("/v1/asks/{}", keys[3])).status == 200).then_some(()));
 }

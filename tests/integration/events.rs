@@ -1,6 +1,7 @@
 //! The event stream: every change once and in order, from where a reader left off.
 
 use std::io::BufRead;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -27,7 +28,9 @@ impl Stream {
 
     fn next_unless_cut(&mut self) -> Option<(i64, String, Value)> {
         let (mut id, mut name) = (None, String::new());
-        loop {
+        // Lines that keep the connection alive would go on for ever.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
             let mut line = String::new();
             self.0.read_line(&mut line).ok()?;
             // Whatever has no end was cut.
@@ -39,6 +42,7 @@ impl Stream {
                 _ => {}
             }
         }
+        panic!("waited in vain for an event");
     }
 }
 

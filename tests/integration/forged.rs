@@ -130,6 +130,32 @@ fn the_hook_token_reaches_only_what_came_in_with_it() {
     }
     send(&receipt("t", "B"));
     is_open(&world, &key);
+    // The same call, once more: it neither waits for the answer nor gets it.
+    assert_eq!(send(&event("PreToolUse", "t")).body, b"");
+    is_open(&world, &key);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(send(&event("PreToolUse", "t")).body, b"");
+    // Nor does it say what the agent received.
+    send(&receipt("t", "B"));
+    assert_eq!(world.get(&format!("/v1/asks/{key}")).json()["receipt"], Value::Null);
+}
+
+#[test]
+fn no_environment_makes_a_question_invisible() {
+    let mut world = World::new();
+    let mut command = world.command(HOOK);
+    command.env("ANSWERBACK_PROBE", "1");
+    let _hook = world.hook_with(command, event("PreToolUse", "t").to_string().as_bytes());
+    world.until_open("s__t");
+}
+
+#[test]
+fn a_report_without_answers_is_no_answer() {
+    let mut world = World::new();
+    hook_of(&mut world, "7", true, &event("PreToolUse", "t")).no_decision();
+    world.until_open("s__t");
+    hook_of(&mut world, "7", true, &event("PostToolUse", "t")).no_decision();
+    assert_eq!(world.settled("s__t")["outcome"]["kind"], "withdrawn");
 }
 
 #[test]

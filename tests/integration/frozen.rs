@@ -5,16 +5,20 @@ use std::process::Output;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::world::{ANSWERBACK, World, question, signal};
+use crate::faults::Faults;
+use crate::world::{ANSWERBACK, Hook, World, question, signal, until};
 
 /// Every call to the daemon takes three seconds at most, and no command makes more than a few.
 const SOON: Duration = Duration::from_secs(15);
 
+/// However it ended; a command that does not end is killed, which is no end of its own.
 fn run(world: &World, arguments: &[&str]) -> Output {
-    world.command(ANSWERBACK).args(arguments).output().unwrap()
+    let mut command = world.command(ANSWERBACK);
+    Hook::start(command.args(arguments)).finish()
 }
 
 fn stderr(output: &Output) -> String {
@@ -81,6 +85,7 @@ fn restart_and_stop_end_a_daemon_that_hangs() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    world.until_parked(&hook);
     signal(daemon.id(), Signal::STOP);
     let output = run(&world, &["restart"]);
     assert!(output.status.success() && stderr(&output).contains("was ended"), "{output:?}");
@@ -111,6 +116,68 @@ fn nobody_is_signalled_who_is_not_the_daemon() {
     assert!(stderr(&output).contains(&format!("kill -9 {pid}")), "{output:?}");
     signal(pid, Signal::CONT);
     world.get("/healthz").expect(200);
+}
+
+#[test]
+fn restart_ends_a_daemon_whose_disk_hangs() {
+    let mut world = World::new();
+    let faults = Faults::new(world.home());
+    let mut daemon = world.daemon_with(|daemon| faults.prepare(daemon));
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    world.until_parked(&hook);
+    // Longer than anybody waits for a store.
+    faults.fail_syncs(Errno::IO, 60_000);
+    let output = run(&world, &["answer", "A"]);
+    let said = stderr(&output);
+    assert!(!output.status.success() && said.contains("not known whether this was done"), "{said}");
+    let output = run(&world, &["restart"]);
+    assert!(output.status.success(), "{output:?}");
+    world.until_ended(&mut daemon);
+    // It was not known whether it was saved. Now it is: the same answer counts either way.
+    until("the answer", || (world.answer(&key, &json!({"Which?": "A"})).status == 200).then_some(()));
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+}
+
+#[test]
+fn a_question_with_a_time_limit_ends_with_a_daemon_that_hangs() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut command = world.command(ANSWERBACK);
+    let asking = Hook::start(command.args(["ask", "Which?", "--timeout", "2s"]));
+    until("the question", || {
+        let open = world.get("/v1/asks").json()["asks"].as_array().unwrap().len();
+        (open == 1).then_some(())
+    });
+    signal(world.daemon_pid(), Signal::STOP);
+    let output = asking.finish();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(stderr(&output).contains("answerback restart"), "{output:?}");
+    signal(world.daemon_pid(), Signal::CONT);
+}
+
+#[test]
+fn restart_checks_what_else_would_keep_a_daemon_from_starting() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let pid = world.daemon_pid();
+    let tokens = fs::read(world.state("tokens.json")).unwrap();
+    fs::write(world.state("tokens.json"), "garbage").unwrap();
+    let output = run(&world, &["restart"]);
+    assert!(!output.status.success() && stderr(&output).contains("tokens.json is damaged"), "{output:?}");
+    fs::write(world.state("tokens.json"), tokens).unwrap();
+    let config = world.home().join(".config/answerback/config.toml");
+    fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let output = run(&world, &["restart"]);
+    assert!(!output.status.success() && stderr(&output).contains("chmod o-w"), "{output:?}");
+    fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let other = rusqlite::Connection::open(world.state("asks.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let output = run(&world, &["restart"]);
+    assert!(!output.status.success() && stderr(&output).contains("database is locked"), "{output:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(world.daemon_pid(), pid);
+    world.get("/healthz").expect(200);
+    assert!(run(&world, &["restart"]).status.success());
 }
 
 #[test]

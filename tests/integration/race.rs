@@ -67,6 +67,17 @@ fn an_answer_at_the_terminal_settles_the_ask_and_ends_the_hook_beside_it() {
 }
 
 #[test]
+fn an_answer_without_a_dialog_is_not_given_to_the_next_equal_question() {
+    let mut world = World::new();
+    for (id, answer) in [("first", "A"), ("second", "B")] {
+        announce(&mut world, id);
+        world.answer(&format!("s__{id}"), &json!({"Which?": answer})).expect(200);
+    }
+    let decision = decision(dialog(&mut world));
+    assert_eq!(decision["updatedInput"]["answers"], json!({"Which?": "B"}));
+}
+
+#[test]
 fn the_end_of_the_turn_the_next_prompt_and_the_end_of_the_session_withdraw() {
     let mut world = World::new();
     for event in ["Stop", "UserPromptSubmit", "SessionEnd"] {

@@ -180,12 +180,20 @@ impl World {
 
     /// The same, once a hook's call was taken: it polls then, and comes back.
     pub(crate) fn kill_daemon_once_parked(&self, hook: &Hook) {
-        until("the hook to be parked", || {
-            let waiting = fs::read_to_string(format!("/proc/{}/wchan", hook.pid())).ok()?;
-            waiting.contains("poll").then_some(())
-        });
+        self.until_parked(hook);
         let pid = self.kill_daemon();
         self.until_daemon_other_than(pid);
+    }
+
+    /// Waits until a hook knows that its question is stored: then it polls without a time limit.
+    pub(crate) fn until_parked(&self, hook: &Hook) {
+        until("the hook to be parked", || {
+            let call = fs::read_to_string(format!("/proc/{}/syscall", hook.pid())).ok()?;
+            let fields: Vec<&str> = call.split(' ').collect();
+            let (is_poll, is_ppoll) = (fields.first() == Some(&"7"), fields.first() == Some(&"73"));
+            let timeout = *fields.get(3)?;
+            (is_poll && timeout.ends_with("ffffffff") || is_ppoll && timeout == "0x0").then_some(())
+        });
     }
 
     /// Waits for a daemon that somebody else starts.
@@ -297,6 +305,11 @@ pub(crate) struct Hook {
 }
 
 impl Hook {
+    /// Any program that is waited for like a hook.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self { child: command.spawn().unwrap(), started: Instant::now() }
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

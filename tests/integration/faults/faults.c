@@ -1,8 +1,9 @@
 /* Makes the disk fail on demand. Loaded into the daemon with LD_PRELOAD.
  *
- * The file named by ANSWERBACK_TEST_FAULTS says what happens to the files of the store (asks.db and its side files) from now on, one
- * line for each call: `sync ERRNO MILLISECONDS` or `write ERRNO MILLISECONDS`. No line: the call works. `once` after it: the file is
- * removed with the first call that fails. ANSWERBACK_TEST_CLOCK is a number of seconds by which the wall clock is ahead. */
+ * The file named by ANSWERBACK_TEST_FAULTS says what happens to the files of the store (asks.db and its side files) from now on:
+ * `sync ERRNO MILLISECONDS always` or `write ERRNO MILLISECONDS always`: each such call takes so long and then fails. With `once`
+ * instead, the file is removed by the first call that fails. An empty file, or none: everything works.
+ * ANSWERBACK_TEST_CLOCK is a number of seconds by which the wall clock is ahead. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

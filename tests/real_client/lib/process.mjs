@@ -49,11 +49,12 @@ export function kill(pid) {
   }
 }
 
-/** Resolves once a killed process is gone, with all it held. Somebody else's zombie is gone enough. */
+/** Resolves once a killed process is gone, with all it held. Somebody else's zombie is gone enough, once all its threads have ended. */
 export function gone(pid) {
   return until(`process ${pid} being gone`, async () => {
     const stat = await fs.readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-    return stat === "" || /\) [ZX] /.test(stat);
+    const threads = await fs.readdir(`/proc/${pid}/task`).catch(() => []);
+    return stat === "" || (/\) [ZX] /.test(stat) && threads.length <= 1);
   });
 }
 

@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Below TLS, where every byte that the peer takes can be seen.
 #[derive(Debug)]
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Runs while the peer takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub(super) fn new(stream: S) -> Self {
         Self { stream, patience: PATIENCE, stalled: None }
     }
@@ -38,13 +38,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(cx, written)
@@ -81,9 +81,9 @@ mod tests {
     use super::*;
 
     /// With room for 16 bytes in between.
-    fn pair(patience: Duration) -> (Patient<DuplexStream>, DuplexStream) {
+    fn pair(patience: Duration) -> (WriteTimeout<DuplexStream>, DuplexStream) {
         let (ours, theirs) = duplex(16);
-        (Patient { patience, ..Patient::new(ours) }, theirs)
+        (WriteTimeout { patience, ..WriteTimeout::new(ours) }, theirs)
     }
 
     #[tokio::test]

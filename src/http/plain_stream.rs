@@ -16,20 +16,20 @@ const PARKED: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
 /// A plain connection, without TLS; cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) enum Line {
+pub(super) enum PlainStream {
     /// On the unix socket.
     Socket(Arc<UnixStream>),
     /// On loopback.
     Tcp(Arc<TcpStream>),
 }
 
-impl From<UnixStream> for Line {
+impl From<UnixStream> for PlainStream {
     fn from(stream: UnixStream) -> Self {
         Self::Socket(Arc::new(stream))
     }
 }
 
-impl From<TcpStream> for Line {
+impl From<TcpStream> for PlainStream {
     fn from(stream: TcpStream) -> Self {
         Self::Tcp(Arc::new(stream))
     }
@@ -37,17 +37,18 @@ impl From<TcpStream> for Line {
 
 /// Does the same with either kind of stream: they have the same methods, and no trait in common.
 macro_rules! with {
-    ($line:expr, $stream:ident => $what:expr) => {
-        match $line {
-            Line::Socket($stream) => $what,
-            Line::Tcp($stream) => $what,
+    ($plain:expr, $stream:ident => $what:expr) => {
+        match $plain {
+            PlainStream::Socket($stream) => $what,
+            PlainStream::Tcp($stream) => $what,
         }
     };
 }
 
-impl Line {
+impl PlainStream {
     /// Tells a hook on the socket that its question is stored and that the reply may take long. Only for a request that has no
-    /// reply yet: then hyper has nothing to write, and the two cannot get mixed up.
+    /// reply yet, on a connection without requests before it, as hooks make them: then hyper has nothing to write, and the two
+    /// cannot get mixed up.
     pub(super) async fn say_parked(&self) {
         // Other clients speak HTTP through libraries, which have time limits of their own and do not expect it.
         let Self::Socket(stream) = self else { return };
@@ -81,7 +82,7 @@ impl Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for PlainStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let read = with!(&*self, stream => {
@@ -100,7 +101,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for PlainStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }

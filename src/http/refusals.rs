@@ -94,7 +94,7 @@ impl HttpBody for Answer {
 
 /// The stream of one connection, as hyper gets it.
 #[derive(Debug)]
-pub(super) struct Wire<S> {
+pub(super) struct Refusals<S> {
     stream: S,
     exchange: Exchange,
     refusal: Option<Refusal>,
@@ -108,7 +108,7 @@ struct Refusal {
     linger: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Wire<S> {
+impl<S> Refusals<S> {
     pub(super) fn new(stream: S, exchange: Exchange) -> Self {
         Self { stream, exchange, refusal: None }
     }
@@ -123,7 +123,7 @@ impl<S> Wire<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Refusals<S> {
     fn poll_refuse(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(refusal) = &mut self.refusal else { return Poll::Ready(Ok(())) };
         while !refusal.unsent.is_empty() {
@@ -182,13 +182,13 @@ pub(super) fn reply(head: String, content_type: &str, body: &str) -> Bytes {
     reply.into()
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Refusals<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Refusals<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.is_refusal(&[IoSlice::new(bytes)]) {
             return Poll::Ready(Ok(bytes.len()));

@@ -1,0 +1,150 @@
+//! The process of the daemon: which one it is for certain, and how it is ended. Nothing is lost by that: what was said to be saved is on
+//! disk.
+
+use std::time::{Duration, Instant};
+
+use answerback_hook::paths::Paths;
+use answerback_hook::start::{self, StartError};
+use answerback_hook::trust;
+use rustix::process::{Pid, Signal};
+
+use crate::instance::Published;
+
+use super::exit::hinted;
+
+/// How long a daemon may take to be found.
+const FIND: Duration = Duration::from_secs(2);
+/// How long it may take to end when it is asked to: longer than the store may take to finish.
+const ASKED: Duration = Duration::from_secs(6);
+/// How long a daemon that hangs may take.
+const HUNG: Duration = Duration::from_secs(2);
+/// How long it takes the kernel to end it.
+const KILLED: Duration = Duration::from_secs(5);
+
+/// The daemon's process.
+pub(super) struct DaemonProcess {
+    pid: Pid,
+    process: Process,
+}
+
+impl DaemonProcess {
+    /// The process that listens on the socket, as the kernel knows it; `None` if nobody does. `daemon.json` names a process, too: if
+    /// that is another one, it is an error.
+    pub(super) fn find(paths: &Paths) -> anyhow::Result<Option<Self>> {
+        let Some(pid) = listener(paths)? else { return Ok(None) };
+        let published = Published::read(paths).ok();
+        if published.is_some_and(|published| Pid::from_raw(published.pid.cast_signed()) != Some(pid)) {
+            return Err(hinted("the process on the socket is not the one that daemon.json names", by_hand(pid)));
+        }
+        let process = Process::open(pid)?;
+        // It was that process before it was opened, and still is: it has the socket.
+        Ok((listener(paths)? == Some(pid)).then_some(Self { pid, process }))
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Ends a daemon that does not answer, and waits until it is gone.
+    pub(super) fn end(&self) -> anyhow::Result<()> {
+        // It may end in this moment, which is what is wanted; so below.
+        let _ = self.process.signal(Signal::TERM);
+        if self.process.ends_within(HUNG)? { Ok(()) } else { self.kill() }
+    }
+
+    /// Waits for the end of a daemon that was asked to stop. One that does not manage to is killed.
+    pub(super) fn until_ended(&self) -> anyhow::Result<()> {
+        if self.process.ends_within(ASKED)? { Ok(()) } else { self.kill() }
+    }
+
+    fn kill(&self) -> anyhow::Result<()> {
+        let _ = self.process.signal(Signal::KILL);
+        if self.process.ends_within(KILLED)? {
+            return Ok(());
+        }
+        Err(hinted("the daemon does not end", by_hand(self.pid)))
+    }
+}
+
+fn by_hand(pid: Pid) -> String {
+    format!("Look at process {0}, then end it yourself: kill -9 {0}", pid.as_raw_nonzero())
+}
+
+fn listener(paths: &Paths) -> anyhow::Result<Option<Pid>> {
+    let stream = match start::connect(paths, Instant::now() + FIND) {
+        Ok(Some(stream)) => stream,
+        Ok(None) => return Ok(None),
+        // So many have tried in vain that the kernel takes no more.
+        Err(StartError::Timeout) => return holder_of_lock(paths).map(Some),
+        Err(error) => return Err(error.into()),
+    };
+    match trust::peer_pid(&stream)?.and_then(Pid::from_raw) {
+        Some(pid) => Ok(Some(pid)),
+        None => Err(hinted("the operating system does not tell which process the daemon is", "End it yourself.")),
+    }
+}
+
+/// The process that `daemon.json` names, if it has the lock file of the instance open.
+fn holder_of_lock(paths: &Paths) -> anyhow::Result<Pid> {
+    use std::os::unix::fs::MetadataExt;
+    let published = Published::read(paths)?;
+    let lock = std::fs::metadata(paths.instance_lock())?;
+    let open = std::fs::read_dir(format!("/proc/{}/fd", published.pid)).into_iter().flatten().flatten();
+    let mut files = open.filter_map(|entry| std::fs::metadata(entry.path()).ok());
+    let has_lock = files.any(|file| (file.dev(), file.ino()) == (lock.dev(), lock.ino()));
+    match Pid::from_raw(published.pid.cast_signed()).filter(|_| has_lock) {
+        Some(pid) => Ok(pid),
+        None => Err(hinted(
+            "the daemon does not answer, and it is not certain which process it is",
+            format!("daemon.json names process {0}. If that is the daemon, end it: kill -9 {0}", published.pid),
+        )),
+    }
+}
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[cfg(target_os = "linux")]
+struct Process(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Process {
+    fn open(pid: Pid) -> std::io::Result<Self> {
+        Ok(Self(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?))
+    }
+
+    fn signal(&self, signal: Signal) -> rustix::io::Result<()> {
+        rustix::process::pidfd_send_signal(&self.0, signal)
+    }
+
+    /// Whether it ends within this time.
+    fn ends_within(&self, patience: Duration) -> std::io::Result<bool> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let timeout = Timespec { tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: 0 };
+        Ok(poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timeout))? > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+struct Process(Pid);
+
+#[cfg(not(target_os = "linux"))]
+impl Process {
+    fn open(pid: Pid) -> std::io::Result<Self> {
+        Ok(Self(pid))
+    }
+
+    fn signal(&self, signal: Signal) -> rustix::io::Result<()> {
+        rustix::process::kill_process(self.0, signal)
+    }
+
+    /// Whether it ends within this time.
+    fn ends_within(&self, patience: Duration) -> std::io::Result<bool> {
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            if rustix::process::test_kill_process(self.0).is_err() {
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(false)
+    }
+}
