@@ -184,7 +184,8 @@ fn store_file(paths: &Paths) -> Finding {
         Err(error @ StoreError::DamagedRows(_)) => Finding::warning(
             "store",
             format!("{}: {error}", path.display()),
-            "The others are fine. Restore the file if you have a copy; otherwise delete these rows of the table asks with sqlite3.",
+            "The others are fine. If you have a copy, run `answerback stop` and put it in place; otherwise delete these rows of the \
+             table asks with sqlite3.",
         ),
         Err(error) => Finding::error(
             "store",
