@@ -76,6 +76,7 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE asks ADD COLUMN question_sum INTEGER;   -- checksums; NULL in rows from before
     ALTER TABLE asks ADD COLUMN detail_sum INTEGER;
     ALTER TABLE asks ADD COLUMN outcome_sum INTEGER;
+    UPDATE asks SET asker = detail ->> '$.client.agent_pid' WHERE outcome IS NULL AND json_valid(detail);
     UPDATE asks SET origin = 'probe' WHERE origin = 'claude-code' AND session LIKE 'doctor-%';
 ",
 ];

@@ -86,3 +86,37 @@ fn the_second_schema_still_loads_and_its_page_stays_signed_in() {
     assert_eq!(answered["receipt"]["as_sent"], true);
     assert_eq!(asks.iter().filter(|ask| ask["state"] == "open").count(), 1);
 }
+
+#[test]
+fn the_third_schema_still_loads_and_its_open_questions_go_on() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v3.sql")).unwrap();
+    drop(connection);
+    let mut daemon = world.daemon();
+    let listed = |query: &str| {
+        let list = world.get(&format!("/v1/asks?state=all{query}")).expect(200).json();
+        let keys = list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap().to_owned());
+        keys.collect::<Vec<_>>()
+    };
+    // What the doctor had asked itself is told apart from now on.
+    assert_eq!(listed(""), ["program-2c0b43d5ef97__4c44cf43647a", "s3__answered", "s3__open"]);
+    assert_eq!(listed("&probes=true").len(), 4);
+    assert_eq!(world.get("/v1/asks/s3__answered").json()["outcome"]["notes"], json!({"Which?": "a note"}));
+    // A hook of before comes back, and the end of another process of its session is not its own.
+    let mut command = world.command(crate::world::HOOK);
+    command.env("CLAUDE_PID", "4711");
+    let hook = world.hook_with(command, call("s3", "open", &[question("Which?")]).to_string().as_bytes());
+    world.until_parked(&hook);
+    let mut end = call("s3", "", &[question("Which?")]);
+    end["hook_event_name"] = json!("SessionEnd");
+    world.hook(&end).no_decision();
+    world.answer("s3__open", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+    // Its deadline is in the far future, and is kept.
+    world.stop_daemon(&mut daemon);
+    drop(world.daemon());
+    let program = world.get("/v1/asks/program-2c0b43d5ef97__4c44cf43647a").expect(200).json();
+    assert_eq!(program["state"], "open");
+}
