@@ -158,7 +158,7 @@ impl StoreThread {
             return;
         };
         // Before the jobs run: a large one writes to the log before its commit.
-        let before = match self.files.before_commit(connection) {
+        let before = match writes.then(|| self.files.before_commit(connection)).transpose() {
             Ok(before) => before,
             Err(changed) => {
                 let failure = self.fail(StoreError::Changed(changed));
@@ -179,8 +179,8 @@ impl StoreThread {
         // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
         let committed = if connection.is_autocommit() {
             Err(StoreError::NoTransaction)
-        } else if writes {
-            self.commit_to_files(&changes, &before)
+        } else if let Some(before) = &before {
+            self.commit_to_files(&changes, before)
         } else {
             connection.execute_batch("COMMIT").map_err(StoreError::from)
         };
@@ -197,8 +197,11 @@ impl StoreThread {
             finish(committed.as_ref().map(|_| ()));
         }
         // A page that cannot be read may be one that somebody has cut off.
-        if met_damage && before.log_was_truncated && self.failure.is_none() {
-            let failure = self.fail(StoreError::Changed(self.files.log_was_truncated()));
+        if met_damage
+            && let Some(connection) = &self.connection
+            && let Err(changed) = self.files.check_whole(connection)
+        {
+            let failure = self.fail(StoreError::Changed(changed));
             tracing::error!(%failure, "the files of the store were changed");
         }
         // After everybody has been told.

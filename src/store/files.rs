@@ -78,9 +78,10 @@ impl Files {
         Ok(Before { log_was_truncated: log.length < self.log.length })
     }
 
-    /// That the log was truncated by somebody else than SQLite.
-    pub(super) fn log_was_truncated(&self) -> FileChanged {
-        self.log.changed("was truncated")
+    /// Looks after something could not be read.
+    pub(super) fn check_whole(&mut self, connection: &Connection) -> Result<(), FileChanged> {
+        let now = self.before_commit(connection)?;
+        if now.log_was_truncated { Err(self.log.changed("was truncated")) } else { Ok(()) }
     }
 
     /// Looks after a commit.
@@ -95,7 +96,7 @@ impl Files {
         // Another program may truncate it with SQLite's help. Then SQLite begins it anew, with another header.
         let begun_anew = header != self.log_header;
         if !header.starts_with(&WAL_MAGIC) || (before.log_was_truncated && !begun_anew) {
-            return Err(self.log_was_truncated());
+            return Err(self.log.changed("was truncated"));
         }
         self.log = log;
         self.log_header = header;
