@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -23,14 +23,20 @@ fn rounds() -> usize {
 /// Runs a hook for each call, prints how long the dialog took to come, and checks that it came in time.
 #[track_caller]
 fn opens_the_dialog(world: &mut World, what: &str, calls: impl Fn(usize) -> Value) {
-    let mut times: Vec<Duration> = (0..rounds())
-        .map(|round| {
-            let hook = world.hook(&calls(round));
-            let started = hook.started;
-            hook.no_decision();
-            started.elapsed()
-        })
-        .collect();
+    let times = (0..rounds()).map(|round| time_to_the_dialog(world, &calls(round))).collect();
+    in_time(what, times);
+}
+
+#[track_caller]
+fn time_to_the_dialog(world: &mut World, call: &Value) -> Duration {
+    let hook = world.hook(call);
+    let started = hook.started;
+    hook.no_decision();
+    started.elapsed()
+}
+
+#[track_caller]
+fn in_time(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let (middle, longest) = (times[times.len() / 2], times[times.len() - 1]);
     println!("time to the dialog, {what}: p50 {middle:.2?}, max {longest:.2?} of {}", times.len());
@@ -60,11 +66,13 @@ fn no_daemon_program() {
     let mut world = World::new();
     let alone = world.home().join("answerback-hook");
     fs::copy(HOOK, &alone).unwrap();
-    let started = Instant::now();
-    let hook = world.hook_of(&alone, small(0).to_string().as_bytes());
-    hook.no_decision();
-    println!("time to the dialog, no daemon program: {:.2?}", started.elapsed());
-    assert!(started.elapsed() < DIALOG);
+    let times = (0..rounds()).map(|round| {
+        let hook = world.hook_of(&alone, small(round).to_string().as_bytes());
+        let started = hook.started;
+        hook.no_decision();
+        started.elapsed()
+    });
+    in_time("no daemon program", times.collect());
 }
 
 #[test]
@@ -102,11 +110,15 @@ fn a_store_that_another_program_has_locked() {
 
 #[test]
 fn a_disk_that_takes_long_and_then_fails() {
-    let mut world = World::new();
-    let faults = Faults::new(world.home());
-    drop(world.daemon_with(|daemon| faults.prepare(daemon)));
-    faults.fail_syncs(Errno::IO, 1200);
-    opens_the_dialog(&mut world, "a sync that takes 1.2 s and fails", small);
+    // Each time another daemon: one that cannot trust its disk ends.
+    let times = (0..rounds()).map(|round| {
+        let mut world = World::new();
+        let faults = Faults::new(world.home());
+        drop(world.daemon_with(|daemon| faults.prepare(daemon)));
+        faults.fail_syncs(Errno::IO, 1200);
+        time_to_the_dialog(&mut world, &small(round))
+    });
+    in_time("a sync that takes 1.2 s and fails", times.collect());
 }
 
 #[test]
@@ -135,8 +147,7 @@ fn a_state_directory_that_cannot_be_written() {
     if rustix::process::geteuid().is_root() {
         world.give_to_nobody();
     }
-    let mut longest = Duration::ZERO;
-    for round in 0..rounds() {
+    let times = (0..rounds()).map(|round| {
         let mut command = world.command(HOOK);
         if rustix::process::geteuid().is_root() {
             command.uid(crate::world::NOBODY).gid(crate::world::NOBODY);
@@ -144,12 +155,11 @@ fn a_state_directory_that_cannot_be_written() {
         let hook = world.hook_with(command, small(round).to_string().as_bytes());
         let started = hook.started;
         let output = hook.no_decision();
-        longest = longest.max(started.elapsed());
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(stderr.contains("Permission denied"), "{stderr}");
-    }
-    println!("time to the dialog, a read-only state directory: max {longest:.2?}");
-    assert!(longest < DIALOG);
+        started.elapsed()
+    });
+    in_time("a read-only state directory", times.collect());
 }
 
 #[test]
