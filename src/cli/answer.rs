@@ -5,11 +5,12 @@ use std::io::{self, IsTerminal};
 use anstream::eprintln;
 
 use crate::api::AskView;
+use crate::settings::entry::quoted;
 use crate::terminal::{one_line, style};
 
 use super::draft::{Given, draft};
 use super::exit::{Exit, hinted};
-use super::options::{self, shell_word};
+use super::options;
 use super::settle::refuse_inside_agent;
 use super::{choose, client, ended, which};
 
@@ -127,7 +128,7 @@ fn meant<'a, 'b>(
 fn own_words(ask: &AskView, words: &[String]) -> String {
     match ask.questions.as_slice() {
         [only] if only.free_text => {
-            format!("For words of your own: answerback answer --text {}", shell_word(&words.join(" ")))
+            format!("For words of your own: answerback answer --text {}", quoted(&one_line(&words.join(" "))))
         }
         several if several.iter().any(|question| question.free_text) => {
             "For words of your own, use --text QUESTION=WORDS.".to_owned()

@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use crate::api::AnswerRequest;
 use crate::ask::Question;
+use crate::settings::entry::quoted;
 use crate::terminal::one_line;
 
 use super::exit::hinted;
-use super::options::{self, shell_word};
+use super::options;
 use super::which;
 
 /// What was given on the command line, without the key.
@@ -130,7 +131,7 @@ fn one_answer_only(question: &Question, given: Given<'_>) -> anyhow::Error {
     let is_unquoted =
         given.words.len() > 1 && (question.options.is_empty() || options::named(question, &phrase).is_some());
     let hint = if is_unquoted {
-        format!("Put an answer of several words in quotes: answerback answer {}", shell_word(&phrase))
+        format!("Put an answer of several words in quotes: answerback answer {}", quoted(&one_line(&phrase)))
     } else if question.options.is_empty() {
         "Give it once, on its own or with --text.".to_owned()
     } else {

@@ -135,11 +135,6 @@ pub(super) fn listed(question: &Question) -> String {
     list.join(", ")
 }
 
-/// A text as one word of a shell command.
-pub(super) fn shell_word(text: &str) -> String {
-    format!("'{}'", one_line(text).replace('\'', r"'\''"))
-}
-
 impl Miss<'_> {
     /// The error. A word that could have been a key may have been meant as one.
     pub(super) fn explain(&self, question: &Question, may_be_key: bool) -> anyhow::Error {

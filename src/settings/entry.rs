@@ -21,7 +21,8 @@ pub fn is_plain(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte))
 }
 
-fn quoted(path: &str) -> String {
+/// A text as one word of a shell command, whatever is in it.
+pub fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', r"'\''"))
 }
 
