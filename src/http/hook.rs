@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -104,17 +104,20 @@ async fn waited(
     attached: Result<Attached, OpenError>,
     beside: Beside,
 ) -> Result<Response, Problem> {
-    let end = match attached {
-        Ok(Attached::Waiting(wait)) => parked(plain, wait).await,
-        Ok(Attached::Settled(ask)) => Some(WaitEnd::Settled(ask)),
+    let wait = match attached {
+        Ok(Attached::Waiting(wait)) => wait,
+        Ok(Attached::Settled(ask)) => return settled(app, &ask, beside).await,
         Err(error) => return left_to_the_terminal(error),
     };
-    match end {
-        Some(WaitEnd::Settled(ask)) => settled(app, &ask, beside).await,
-        Some(WaitEnd::Deferred) => Ok(print(&claude_code::deferred())),
+    let mut reply = match parked(plain, wait).await {
+        Some(WaitEnd::Settled(ask)) => settled(app, &ask, beside).await?,
+        Some(WaitEnd::Deferred) => print(&claude_code::deferred()),
         // Nobody reads this.
-        None => Ok(no_decision()),
-    }
+        None => no_decision(),
+    };
+    // What the caller sent while it was parked has been thrown away, so the connection cannot be used again.
+    reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    Ok(reply)
 }
 
 /// How the wait ended; `None` if the caller went away before.
@@ -146,15 +149,12 @@ async fn settled(app: &App, ask: &Ask, beside: Beside) -> Result<Response, Probl
     Ok(reply.as_ref().map_or_else(no_decision, print))
 }
 
-/// One call, one connection: what a caller sent while it was parked has been thrown away.
-const CLOSE: (HeaderName, &str) = (header::CONNECTION, "close");
-
 fn no_decision() -> Response {
-    [CLOSE].into_response()
+    ().into_response()
 }
 
 fn print(reply: &Value) -> Response {
-    ([CLOSE, (header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
 }
 
 /// Clients from before they said it have their version in the records of their session, which they write a little behind what
