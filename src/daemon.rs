@@ -26,8 +26,9 @@ use crate::ticket::Tickets;
 const LEAST_SPACE: u64 = 1024 * 1024;
 /// How long the store may take to finish what it has begun when the daemon ends. What it was told later is refused.
 const CLOSE: Duration = Duration::from_secs(3);
-/// After a file could not be made: the disk may be full.
-const MEND_AGAIN: Duration = Duration::from_secs(10);
+/// After a file could not be made: the disk may be full, or something is in its place.
+const FIRST_MEND: Duration = Duration::from_secs(1);
+const LAST_MEND: Duration = Duration::from_secs(30);
 
 /// The address of the page and the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,7 @@ async fn keep_files(
     publish: impl Fn() -> Result<(), InstanceError>,
     new_socket: mpsc::Sender<UnixListener>,
 ) {
+    let mut pause = FIRST_MEND;
     while !instance.is_lost() {
         // The socket first: hooks need it, and it needs no room on the disk.
         let mended = if !instance.has_own_socket() {
@@ -158,12 +160,14 @@ async fn keep_files(
             tracing::warn!("daemon.json was removed, and is made again");
             publish().map_err(anyhow::Error::from)
         } else {
+            pause = FIRST_MEND;
             watch.changed().await;
             continue;
         };
         if let Err(error) = mended {
             tracing::error!(error = format!("{error:#}"), "it could not be made again");
-            tokio::time::sleep(MEND_AGAIN).await;
+            tokio::time::sleep(pause).await;
+            pause = LAST_MEND.min(pause * 2);
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             // The daemon ends the question in time. Only one that hangs does not.
             () = give_up(args.timeout) => Err(hinted(
                 "the daemon did not say in time how the question ended",
-                format!("It hangs. Run: answerback restart. Then look: answerback history {}", ask.key),
+                "Run: answerback status. A daemon that hangs is ended by answerback restart.",
             )),
             _ = interrupt.recv() => take_back(&client, &ask, Exit::Interrupted),
             _ = terminate.recv() => take_back(&client, &ask, Exit::Terminated),

@@ -5,6 +5,7 @@ use anstream::eprintln;
 use crate::api::{AskView, Nothing};
 use crate::ask::Origin;
 use crate::client::{Client, ClientError};
+use crate::instance;
 
 use super::daemon_process::DaemonProcess;
 use super::exit::{Exit, hinted};
@@ -27,6 +28,12 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = Client::only_running(paths()?);
     let waiting = match client.open_asks() {
+        Err(ClientError::NotRunning) if instance::is_held(client.paths()) => {
+            return Err(hinted(
+                "a daemon is starting or stopping, and does not listen",
+                "Wait a moment, then run this again.",
+            ));
+        }
         Err(ClientError::NotRunning) => {
             eprintln!("The daemon is not running.");
             return Ok(Exit::Success);

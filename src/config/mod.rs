@@ -108,6 +108,12 @@ impl std::error::Error for ConfigError {}
 impl Config {
     /// Reads the file; without one, everything has its default.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        // Opening anything but a file might never end.
+        let is_special = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+        if is_special {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
+            return Err(ConfigError::Read(path.to_path_buf(), error));
+        }
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),

@@ -53,31 +53,32 @@ pub(super) async fn claude_code(
     // The call may be parked for hours. What is not needed any more is freed before that.
     drop((body, headers));
     let Ok(_place) = app.hook_places.enter(&event) else { return Ok(no_decision()) };
+    // What runs before and after the call is parked is boxed, so that a parked call does not hold room for it.
     match event {
         HookEvent::Ask(mut new) => {
             if new.on_timeout == OnTimeout::Defer {
-                let version = recorded_version(&new.detail).await;
+                let version = Box::pin(recorded_version(&new.detail)).await;
                 *new = claude_code::unless_too_old(*new, version, app.policy, Timestamp::now());
             }
-            let attached = app.registry.attach(*new, resumed).await;
+            let attached = Box::pin(app.registry.attach(*new, resumed)).await;
             waited(&app, plain, attached, Beside::Nothing).await
         }
         HookEvent::Race(new) => {
-            let attached = app.registry.attach_by_digest(*new, resumed).await;
+            let attached = Box::pin(app.registry.attach_by_digest(*new, resumed)).await;
             waited(&app, plain, attached, Beside::Dialog).await
         }
-        HookEvent::Announce(new) => match app.registry.open(*new).await {
+        HookEvent::Announce(new) => match Box::pin(app.registry.open(*new)).await {
             // One that is settled already is a call that is made again: it has its answer.
-            Ok(ask) if !ask.is_open() => settled(&app, &ask, Beside::Nothing).await,
+            Ok(ask) if !ask.is_open() => Box::pin(settled(&app, &ask, Beside::Nothing)).await,
             Ok(_) => Ok(no_decision()),
             Err(error) => left_to_the_terminal(error),
         },
         HookEvent::Received(seen) => {
-            let ask = app.registry.received(*seen, claude_code::is_unnamed).await?;
+            let ask = Box::pin(app.registry.received(*seen, claude_code::is_unnamed)).await?;
             Ok(ask.and_then(|ask| claude_code::received(&ask)).as_ref().map_or_else(no_decision, print))
         }
         HookEvent::WentOn { session, asker, has_ended } => {
-            app.registry.session_went_on(&session, asker.as_deref(), has_ended).await?;
+            Box::pin(app.registry.session_went_on(&session, asker.as_deref(), has_ended)).await?;
             Ok(no_decision())
         }
         HookEvent::Other => Ok(no_decision()),
@@ -106,11 +107,11 @@ async fn waited(
 ) -> Result<Response, Problem> {
     let wait = match attached {
         Ok(Attached::Waiting(wait)) => wait,
-        Ok(Attached::Settled(ask)) => return settled(app, &ask, beside).await,
+        Ok(Attached::Settled(ask)) => return Box::pin(settled(app, &ask, beside)).await,
         Err(error) => return left_to_the_terminal(error),
     };
     let mut reply = match parked(plain, wait).await {
-        Some(WaitEnd::Settled(ask)) => settled(app, &ask, beside).await?,
+        Some(WaitEnd::Settled(ask)) => Box::pin(settled(app, &ask, beside)).await?,
         Some(WaitEnd::Deferred) => print(&claude_code::deferred()),
         // Nobody reads this.
         None => no_decision(),

@@ -66,12 +66,11 @@ impl PlainStream {
     /// Returns when the other end has closed the connection, whatever it has sent before that. Only for a request that is being
     /// handled, and whose reply closes the connection: what is sent meanwhile is thrown away.
     pub(super) async fn closed(&self) {
-        let mut surplus = [0; 512];
         loop {
-            let read = with!(self, stream => match stream.readable().await {
-                Ok(()) => stream.try_read(&mut surplus),
-                Err(error) => Err(error),
-            });
+            let readable = with!(self, stream => stream.readable().await);
+            // Here, and not across the wait, which may take hours.
+            let mut surplus = [0; 512];
+            let read = readable.and_then(|()| with!(self, stream => stream.try_read(&mut surplus)));
             match read {
                 Ok(0) => return,
                 Ok(_) => {}
@@ -87,15 +86,12 @@ impl AsyncRead for PlainStream {
         loop {
             let read = with!(&*self, stream => {
                 ready!(stream.poll_read_ready(cx))?;
-                stream.try_read(buffer.initialize_unfilled())
+                // Without writing zeros first: a parked connection keeps its buffer, and what was never written to costs no memory.
+                stream.try_read_buf(buffer)
             });
             match read {
-                Ok(count) => {
-                    buffer.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                read => return Poll::Ready(read.map(drop)),
             }
         }
     }

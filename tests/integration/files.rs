@@ -28,6 +28,21 @@ fn a_socket_that_is_removed_is_made_again() {
 }
 
 #[test]
+fn a_socket_whose_place_is_taken_is_made_again_when_there_is_room() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    fs::remove_file(world.state("daemon.sock")).unwrap();
+    fs::create_dir(world.state("daemon.sock")).unwrap();
+    until("the daemon to notice", || world.log().contains("it could not be made again").then_some(()));
+    let stop = world.command(ANSWERBACK).arg("stop").output().unwrap();
+    assert!(!stop.status.success(), "{stop:?}");
+    fs::remove_dir(world.state("daemon.sock")).unwrap();
+    until("the socket", || world.command(ANSWERBACK).arg("status").output().unwrap().status.success().then_some(()));
+    assert_eq!(world.daemon_pid(), daemon.id());
+    world.stop_daemon(&mut daemon);
+}
+
+#[test]
 fn a_daemon_whose_directory_is_removed_ends_and_leaves_the_next_ones_files_alone() {
     let mut world = World::new();
     let mut first = world.daemon();
