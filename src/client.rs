@@ -32,7 +32,7 @@ pub enum ClientError {
     /// The connection broke.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
-    /// The daemon did not reply to something that changes something.
+    /// The daemon did not reply to a request that changes something.
     #[error("{0}: it is not known whether this was done")]
     Unanswered(ExchangeError),
     /// The daemon says no.
@@ -155,8 +155,8 @@ impl Client {
         }
     }
 
-    /// Outlasts daemons. One that was killed is started again; one that was stopped is not, but waited for. One that hangs is told of
-    /// once. What no wait can cure ends it.
+    /// Tries until there is a reply, across restarts of the daemon. A daemon that was killed is started again. One that was stopped on
+    /// purpose is waited for. One that hangs is reported once. Anything that waiting cannot cure is an error.
     fn patiently<T>(&self, attempt: impl Fn(&Self) -> Result<T, ClientError>) -> Result<T, ClientError> {
         let mut was_told = false;
         loop {
@@ -166,7 +166,7 @@ impl Client {
                 Err(error) if error.is_silence() => {
                     if !std::mem::replace(&mut was_told, true) {
                         anstream::eprintln!(
-                            "The daemon does not answer. This goes on waiting; answerback restart helps."
+                            "The daemon does not answer. Still waiting. To end it and start another, run: answerback restart"
                         );
                     }
                     std::thread::sleep(PAUSE);

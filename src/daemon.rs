@@ -22,9 +22,9 @@ use crate::retention;
 use crate::store::{self, Opening};
 use crate::ticket::Tickets;
 
-/// Less is as good as none.
+/// A daemon does not start with less free space: it could not store a question.
 const LEAST_SPACE: u64 = 1024 * 1024;
-/// How long the store may take to finish what it has begun when the daemon ends. What it was told later is refused.
+/// How long a daemon that ends waits for the store to finish its last commit.
 const CLOSE: Duration = Duration::from_secs(3);
 /// After a file could not be made: the disk may be full, or something is in its place.
 const FIRST_MEND: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ pub async fn run(
     raise_file_limit();
     forbid_core_dumps();
     let file = instance.paths().store();
-    // The tokens are made after the first store.
+    // A first start makes the store before the tokens. So without tokens there was no store before.
     let is_first = !instance.paths().tokens().exists();
     let (opening, loaded) = Opening::open(&file, is_first).with_context(|| format!("cannot use {}", file.display()))?;
     let open = loaded.open.len();

@@ -81,10 +81,9 @@ impl Purger {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
-
     use super::*;
-    use crate::ask::{NewAsk, OnTimeout, Origin, Outcome, Settlement};
+    use crate::ask::samples::new_ask;
+    use crate::ask::{Outcome, Settlement};
     use crate::store::{Filter, Opened, Opening, StateFilter};
 
     const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -99,18 +98,7 @@ mod tests {
         let (opening, _) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
         let store = opening.start(Box::new(|_| {})).unwrap();
         for age in ages {
-            let new = NewAsk {
-                key: format!("s__t{age}").parse().unwrap(),
-                origin: Origin::Program,
-                project: None,
-                questions: serde_json::from_value(json!([{"question": "Which?"}])).unwrap(),
-                detail: String::new(),
-                expires_at: None,
-                on_timeout: OnTimeout::Native,
-                racing: false,
-                digest: None,
-                asker: None,
-            };
+            let new = new_ask(&format!("s__t{age}"));
             let at = now - days(*age);
             let Opened::New(ask) = store.open_ask(Arc::new(new), at, 64).await.unwrap() else { panic!("not new") };
             store.settle(ask.id, Settlement { outcome: Outcome::Released, by: None, at }).await.unwrap();

@@ -51,7 +51,7 @@ impl Tickets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notify::tests::ask;
+    use crate::ask::samples::ask;
     use crate::token::Token;
 
     #[test]

@@ -7,6 +7,8 @@ mod answer;
 mod key;
 mod outcome;
 mod questions;
+#[cfg(test)]
+pub(crate) mod samples;
 mod weight;
 
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! The process of the daemon: which one it is for certain, and how it is ended. Nothing is lost by that: what was said to be saved is on
+//! The daemon's process: finding it for certain, and ending it. Ending it loses nothing, because every answer that was confirmed is on
 //! disk.
 
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::exit::hinted;
 const FIND: Duration = Duration::from_secs(2);
 /// How long it may take to end when it is asked to: longer than the store may take to finish.
 const ASKED: Duration = Duration::from_secs(6);
-/// How long a daemon that hangs may take.
+/// How long a daemon that hangs may take to end when it is asked to.
 const HUNG: Duration = Duration::from_secs(2);
 /// How long it takes the kernel to end it.
 const KILLED: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ impl DaemonProcess {
 
     /// Ends a daemon that does not answer, and waits until it is gone.
     pub(super) fn end(&self) -> anyhow::Result<()> {
-        // It may end in this moment, which is what is wanted; so below.
+        // An error means that it has just ended by itself, here and in `kill`.
         let _ = self.process.signal(Signal::TERM);
         if self.process.ends_within(HUNG)? { Ok(()) } else { self.kill() }
     }
@@ -74,7 +74,7 @@ fn listener(paths: &Paths) -> anyhow::Result<Option<Pid>> {
     let stream = match start::connect(paths, Instant::now() + FIND) {
         Ok(Some(stream)) => stream,
         Ok(None) => return Ok(None),
-        // So many have tried in vain that the kernel takes no more.
+        // The socket's queue is full of callers that the daemon never accepted.
         Err(StartError::Timeout) => return holder_of_lock(paths).map(Some),
         Err(error) => return Err(error.into()),
     };

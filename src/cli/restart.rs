@@ -30,7 +30,7 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }
-    // While the daemon can read its store, it is not the daemon that holds it.
+    // A daemon whose disk hangs holds the lock itself, and cannot read. One that can read is not the one that holds it.
     let store = running.paths().store();
     if store.exists() && store::is_locked(&store)? && running.get::<ProjectList>("/v1/projects").is_ok() {
         return Err(hinted(

@@ -68,7 +68,7 @@ impl PlainStream {
     pub(super) async fn closed(&self) {
         loop {
             let readable = with!(self, stream => stream.readable().await);
-            // Here, and not across the wait, which may take hours.
+            // Declared after the wait, so that a parked call does not hold it for hours.
             let mut surplus = [0; 512];
             let read = readable.and_then(|()| with!(self, stream => stream.try_read(&mut surplus)));
             match read {

@@ -237,42 +237,15 @@ impl Notifier {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::time::Duration;
 
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::ask::{AskId, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions};
+    use crate::ask::Outcome;
+    use crate::ask::samples::new_ask;
     use crate::store::Opening;
-
-    /// An ask of one project with so many questions.
-    pub(crate) fn ask(id: i64, key: &str, project: &str, questions: usize) -> Ask {
-        let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
-        let question = |n: usize| Question {
-            question: format!("Which database, {n}?"),
-            header: "Database".into(),
-            options: vec![option("SQLite"), option("PostgreSQL")],
-            multi_select: false,
-            free_text: true,
-        };
-        Ask {
-            id: AskId(id),
-            key: key.parse().unwrap(),
-            origin: Origin::ClaudeCode,
-            project: (!project.is_empty()).then(|| format!("/home/me/{project}")),
-            questions: Questions::new((0..questions).map(question).collect()).unwrap(),
-            opened_at: Timestamp::UNIX_EPOCH,
-            expires_at: None,
-            on_timeout: OnTimeout::Native,
-            racing: false,
-            digest: None,
-            asker: None,
-            deferred: false,
-            settlement: None,
-            receipt: None,
-        }
-    }
 
     #[tokio::test]
     async fn who_falls_behind_reads_what_it_missed() {
@@ -283,20 +256,7 @@ pub(crate) mod tests {
         let (live, seen) = (registry.live(), *registry.cursor().borrow());
         let plan = Plan::new(Duration::ZERO);
         let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };
-        let open = |n: usize| {
-            registry.open(NewAsk {
-                key: format!("program-{n}__t").parse().unwrap(),
-                origin: Origin::Program,
-                project: None,
-                questions: ask(1, "s__t", "", 1).questions,
-                detail: String::new(),
-                expires_at: None,
-                on_timeout: OnTimeout::Native,
-                racing: false,
-                digest: None,
-                asker: None,
-            })
-        };
+        let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
         assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));

@@ -105,8 +105,8 @@ fn button(url: &str, ticket: &str, question: &Question, label: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ask;
     use super::*;
+    use crate::ask::samples::ask;
     use crate::ask::{QuestionOption, Questions};
     use crate::config::Config;
     use crate::instance::Tokens;

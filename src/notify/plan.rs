@@ -90,8 +90,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ask;
     use super::*;
+    use crate::ask::samples::ask;
 
     const DELAY: Duration = Duration::from_secs(15);
 

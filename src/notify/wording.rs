@@ -125,8 +125,8 @@ pub(super) fn bounded(text: &str, bytes: usize) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::tests::ask;
     use super::*;
+    use crate::ask::samples::ask;
 
     fn wording(details: bool) -> Wording {
         let public_url = Some(PublicUrl::try_from("https://a.example".to_owned()).unwrap());

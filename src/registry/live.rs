@@ -55,7 +55,7 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notify::tests::ask;
+    use crate::ask::samples::ask;
     use crate::store::{ChangeKind, Cursor};
 
     fn change(cursor: i64, text: usize) -> Arc<Change> {

@@ -26,6 +26,13 @@ fn receipt(id: &str, answer: &str) -> Value {
     receipt
 }
 
+/// The hook beside the dialog of a terminal. It does not name its call.
+fn dialog_of(world: &mut World, pid: &str) -> Hook {
+    let mut dialog = event("PermissionRequest", "");
+    dialog.as_object_mut().unwrap().remove("tool_use_id");
+    hook_of(world, pid, true, &dialog)
+}
+
 #[track_caller]
 fn is_open(world: &World, key: &str) {
     let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
@@ -55,9 +62,7 @@ fn a_receipt_settles_only_the_racing_question_of_its_call() {
     let mut world = World::new();
     hook_of(&mut world, "7", true, &event("PreToolUse", "t")).no_decision();
     world.until_open("s__t");
-    let mut dialog = event("PermissionRequest", "");
-    dialog.as_object_mut().unwrap().remove("tool_use_id");
-    let dialog = hook_of(&mut world, "7", true, &dialog);
+    let dialog = dialog_of(&mut world, "7");
     let mut never_asked = receipt("t", "B");
     never_asked["tool_input"]["questions"] = json!([question("Something else?")]);
     let mut other_session = receipt("t", "B");
@@ -94,9 +99,7 @@ fn the_end_of_another_process_of_the_session_withdraws_nothing() {
     let mut world = World::new();
     hook_of(&mut world, "7", true, &event("PreToolUse", "t")).no_decision();
     world.until_open("s__t");
-    let mut dialog = event("PermissionRequest", "");
-    dialog.as_object_mut().unwrap().remove("tool_use_id");
-    let _dialog = hook_of(&mut world, "7", true, &dialog);
+    let _dialog = dialog_of(&mut world, "7");
     let held = hook_of(&mut world, "7", false, &event("PreToolUse", "held"));
     world.until_open("s__held");
     // `claude -p --resume` beside a live terminal has the live session's id.

@@ -85,7 +85,6 @@ fn restart_and_stop_end_a_daemon_that_hangs() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
-    world.until_parked(&hook);
     signal(daemon.id(), Signal::STOP);
     let output = run(&world, &["restart"]);
     assert!(output.status.success() && stderr(&output).contains("was ended"), "{output:?}");
@@ -124,7 +123,6 @@ fn restart_ends_a_daemon_whose_disk_hangs() {
     let faults = Faults::new(world.home());
     let mut daemon = world.daemon_with(|daemon| faults.prepare(daemon));
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
-    world.until_parked(&hook);
     // Longer than anybody waits for a store.
     faults.fail_syncs(Errno::IO, 60_000);
     let output = run(&world, &["answer", "A"]);

@@ -112,11 +112,12 @@ impl World {
         Hook { child, started: Instant::now() }
     }
 
-    /// Starts a hook and waits until its question is open.
+    /// Starts a hook and waits until its question is open and the hook knows it.
     pub(crate) fn ask(&mut self, session: &str, tool_use_id: &str, questions: &[Value]) -> (Hook, String) {
         let hook = self.hook(&call(session, tool_use_id, questions));
         let key = format!("{session}__{tool_use_id}");
         self.until_open(&key);
+        self.until_parked(&hook);
         (hook, key)
     }
 
@@ -185,10 +186,10 @@ impl World {
         self.until_daemon_other_than(pid);
     }
 
-    /// Waits until a hook knows that its question is stored: then it polls without a time limit.
+    /// Waits until a hook knows that its question is stored: then it polls without a time limit. One that has ended knew it, too.
     pub(crate) fn until_parked(&self, hook: &Hook) {
         until("the hook to be parked", || {
-            let call = fs::read_to_string(format!("/proc/{}/syscall", hook.pid())).ok()?;
+            let Ok(call) = fs::read_to_string(format!("/proc/{}/syscall", hook.pid())) else { return Some(()) };
             let fields: Vec<&str> = call.split(' ').collect();
             let (is_poll, is_ppoll) = (fields.first() == Some(&"7"), fields.first() == Some(&"73"));
             let timeout = *fields.get(3)?;
