@@ -14,7 +14,7 @@ mod weight;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, AnswerError, QuestionFault};
+pub use answer::{Answer, QuestionFault};
 pub use key::{AskKey, KeyError};
 pub use outcome::{Channel, Outcome, Receipt, Report, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};

@@ -16,12 +16,12 @@
 mod client;
 mod input;
 mod reply;
+pub mod settings;
 mod tool_input;
 pub mod transcript;
 mod version;
 
 pub use client::{Client, Mode};
-pub use input::{HookEvent, PROBE_TOOL, Policy, ReadError, Unusable, is_unnamed, read, unless_too_old};
+pub use input::{HookEvent, PROBE_TOOL, Policy, is_unnamed, read, unless_too_old};
 pub use reply::{deferred, raced, received, settled};
-pub use tool_input::InputError;
 pub use version::Version;

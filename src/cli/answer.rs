@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal};
 use anstream::eprintln;
 
 use crate::api::AskView;
-use crate::settings::entry::quoted;
-use crate::terminal::{one_line, style};
+use crate::claude_code::settings::entry::quoted;
+use crate::text::{one_line, style};
 
 use super::draft::{Given, draft};
 use super::exit::{Exit, hinted};

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::api::{AskRequest, AskView, Nothing, OutcomeKind};
 use crate::ask::{Question, QuestionOption};
 use crate::client::Client;
-use crate::terminal::{one_line, sanitise};
+use crate::text::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
 use super::{client, print_json, time};

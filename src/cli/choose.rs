@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing};
 use crate::client::Client;
 use crate::picker::{self, Picked, Title};
-use crate::terminal::{one_line, sanitise};
+use crate::text::{one_line, sanitise};
 
 use super::exit::{Exit, hinted};
 use super::{answer, ended, settle, time};

@@ -12,9 +12,9 @@ use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::daemon::logging::{self, Destination};
 use crate::daemon::{self, Port};
 use crate::instance::{Instance, InstanceError};
-use crate::logging::{self, Destination};
 
 use super::exit::Exit;
 

@@ -8,9 +8,9 @@ use anstream::{eprintln, println};
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use crate::access::Token;
 use crate::doctor::until_arrived;
-use crate::terminal::sanitise;
-use crate::token::Token;
+use crate::text::sanitise;
 
 use super::client;
 use super::exit::{Exit, hinted};

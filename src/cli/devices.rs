@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::api::{DeviceList, DeviceView, Nothing};
 use crate::client::Client;
 use crate::store::DeviceKind;
-use crate::terminal::{one_line, style};
+use crate::text::{one_line, style};
 
 use super::exit::{Exit, hinted};
 use super::{client, print_json, time};

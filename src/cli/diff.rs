@@ -3,7 +3,7 @@
 use anstyle::Style;
 use similar::{ChangeTag, TextDiff};
 
-use crate::terminal::{sanitise, style};
+use crate::text::{sanitise, style};
 
 /// Unchanged lines around a change, to see where it is.
 const CONTEXT: usize = 2;

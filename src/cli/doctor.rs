@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::doctor::{self, Finding, Level};
-use crate::terminal::{self, style, wrap};
+use crate::text::{self, style, wrap};
 
 use super::exit::Exit;
 use super::programs::hook_path;
@@ -60,7 +60,7 @@ fn show(finding: &Finding) -> anyhow::Result<()> {
         Level::Warning => ("!", style::WARNING),
         Level::Error => ("✗", style::BAD),
     };
-    let room = terminal::width().saturating_sub(4);
+    let room = text::width().saturating_sub(4);
     let mut mark = mark;
     for line in wrap(&finding.message, room) {
         outln!("{look}{mark}{look:#} {line}");

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::api::AnswerRequest;
 use crate::ask::Question;
-use crate::settings::entry::quoted;
-use crate::terminal::one_line;
+use crate::claude_code::settings::entry::quoted;
+use crate::text::one_line;
 
 use super::exit::hinted;
 use super::options;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::api::{AskList, AskView, OutcomeKind, State};
 use crate::ask::{AskKey, Channel};
 use crate::client::{Client, ClientError};
-use crate::terminal::one_line;
+use crate::text::one_line;
 
 use super::exit::hinted;
 use super::which;

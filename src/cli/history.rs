@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::api::{AskList, AskView, OutcomeKind};
 use crate::ask::Channel;
-use crate::terminal::{self, one_line, style, wrap};
+use crate::text::{self, one_line, style, wrap};
 
 use super::exit::{Exit, hinted};
 use super::{client, print_json, time};
@@ -96,7 +96,7 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
     };
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
     outln!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
-    let room = terminal::width().saturating_sub(2);
+    let room = text::width().saturating_sub(2);
     for question in &ask.questions {
         for line in wrap(&question.question, room) {
             outln!("  {strong}{line}{strong:#}");

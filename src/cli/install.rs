@@ -12,10 +12,10 @@ use super::programs::hook_program;
 use super::settings::{Options, print_diff, report, shown};
 use super::{paths, print_json};
 use crate::claude_code::Mode;
-use crate::settings::entry::{self, Invocation, is_plain};
-use crate::settings::scope::Scope;
-use crate::settings::{Outcome, Settings, claude_version, look, plugin};
-use crate::terminal::one_line;
+use crate::claude_code::settings::entry::{self, Invocation, is_plain};
+use crate::claude_code::settings::scope::Scope;
+use crate::claude_code::settings::{Outcome, Settings, claude_version, look, plugin};
+use crate::text::one_line;
 
 /// Put the hook into Claude Code's settings
 ///

@@ -50,7 +50,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::client::{Client, ClientError};
-use crate::terminal::{harmless_json, sanitise, style};
+use crate::text::{harmless_json, sanitise, style};
 
 use exit::{Exit, Hinted};
 

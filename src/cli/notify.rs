@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::notify::{self, Notice};
-use crate::terminal::{sanitise, style};
+use crate::text::{sanitise, style};
 
 use super::exit::{Exit, hinted};
 use super::{paths, print_json};

@@ -3,7 +3,7 @@
 use strsim::damerau_levenshtein;
 
 use crate::ask::Question;
-use crate::terminal::{fit, one_line};
+use crate::text::{fit, one_line};
 
 use super::exit::hinted;
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::api::{ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView};
 use crate::client::{Client, ClientError};
-use crate::terminal::{self, harmless_json, one_line, sanitise, style, wrap};
+use crate::text::{self, harmless_json, one_line, sanitise, style, wrap};
 
 use super::exit::{Exit, hinted};
 use super::settle::refuse_inside_agent;
@@ -77,7 +77,7 @@ fn print_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 fn show(pairing: &Pairing) -> anyhow::Result<()> {
-    match qr::lines(&pairing.url, terminal::width())? {
+    match qr::lines(&pairing.url, text::width())? {
         Some(lines) => {
             for line in lines {
                 outln!("{line}");
@@ -90,7 +90,7 @@ fn show(pairing: &Pairing) -> anyhow::Result<()> {
     let minutes = pairing.expires_in_seconds / 60;
     eprintln!("Scan it with the phone, or open the address there, within {minutes} minutes.");
     if let Some(fingerprint) = &pairing.fingerprint {
-        for line in wrap(WARNING, terminal::width()) {
+        for line in wrap(WARNING, text::width()) {
             eprintln!("{line}");
         }
         let (first, second) = fingerprint.split_at_checked(HALF).unwrap_or((fingerprint, ""));

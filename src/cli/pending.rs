@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use crate::api::{AskList, AskView};
-use crate::terminal::{self, fit, harmless_json, style};
+use crate::text::{self, fit, harmless_json, style};
 
 use super::exit::Exit;
 use super::which::short_keys;
@@ -65,7 +65,7 @@ fn show(list: &AskList) -> anyhow::Result<()> {
     let rows: Vec<[String; 5]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
     let column = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
     let (keys, ages, projects, headers) = (column(0), column(1), column(2), column(3));
-    let width = terminal::width();
+    let width = text::width();
     let is_narrow = width < NARROW;
     let taken = if is_narrow { keys + ages + 2 * 2 } else { keys + ages + projects + headers + 4 * 2 };
     let room = width.saturating_sub(taken);

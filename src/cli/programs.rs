@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use anyhow::Context;
 
-use crate::settings::entry;
+use crate::claude_code::settings::entry;
 
 use super::exit::hinted;
 

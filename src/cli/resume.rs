@@ -6,7 +6,7 @@ use std::process::Command;
 use anstream::eprintln;
 
 use crate::api::{AskList, AskView, State};
-use crate::terminal::one_line;
+use crate::text::one_line;
 
 use super::exit::{Exit, hinted};
 use super::{client, which};

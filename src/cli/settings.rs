@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::diff;
-use crate::settings::Change;
-use crate::settings::scope::{Scope, claude_dir};
-use crate::terminal::one_line;
+use crate::claude_code::settings::Change;
+use crate::claude_code::settings::scope::{Scope, claude_dir};
+use crate::text::one_line;
 
 /// Whose settings, and how to tell about it.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use anstream::eprintln;
 
 use crate::api::{AskView, DismissRequest, Nothing};
-use crate::terminal::one_line;
+use crate::text::one_line;
 
 use super::exit::{Exit, hinted};
 use super::{client, ended, which};

@@ -7,7 +7,7 @@ use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::daemon;
 use crate::instance::{self, Published};
-use crate::terminal::{sanitise, style};
+use crate::text::{sanitise, style};
 
 use super::daemon_process::DaemonProcess;
 use super::exit::{Exit, hinted};

@@ -6,7 +6,7 @@ use anstream::eprintln;
 use answerback_hook::paths::Paths;
 use serde_json::Value;
 
-use crate::settings::{Outcome, Settings, installed_files};
+use crate::claude_code::settings::{Outcome, Settings, installed_files};
 
 use super::exit::Exit;
 use super::settings::{Options, print_diff, report, shown};

@@ -18,8 +18,8 @@ use serde::Deserialize;
 use crate::ask::OnTimeout;
 
 pub use crate::address::{LanAddress, PublicUrl};
-pub use notify::{CommandLine, Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
-pub use url::{UrlError, WebUrl};
+pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
+pub use url::WebUrl;
 
 /// "ASKME" on a telephone's keys.
 pub const DEFAULT_PORT: u16 = 27563;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::claude_code::settings::edit::{self, Placed};
+use crate::claude_code::settings::entry::{self, Entry, Invocation};
+use crate::claude_code::settings::json::{self, Refusal};
+use crate::claude_code::settings::look;
+use crate::claude_code::settings::scope::Scope;
 use crate::claude_code::{Mode, Version};
-use crate::settings::edit::{self, Placed};
-use crate::settings::entry::{self, Entry, Invocation};
-use crate::settings::json::{self, Refusal};
-use crate::settings::look;
-use crate::settings::scope::Scope;
 
 use super::settings::{CHECK, EVENT, TOOL};
 use super::{Finding, Level};

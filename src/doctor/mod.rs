@@ -18,7 +18,7 @@ use std::path::Path;
 use answerback_hook::paths::Paths;
 use serde::Serialize;
 
-use crate::settings::claude_version;
+use crate::claude_code::settings::claude_version;
 
 pub use hook::TERMINAL;
 pub use round_trip::{round_trip, until_arrived};

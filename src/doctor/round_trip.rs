@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::access::Token;
 use crate::api::AskView;
 use crate::claude_code::PROBE_TOOL;
 use crate::client::{Client, ClientError};
-use crate::token::Token;
 
 use super::Finding;
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::claude_code::settings::io_hint;
+use crate::claude_code::settings::look::{self, Look};
+use crate::claude_code::settings::plugin;
+use crate::claude_code::settings::scope::{Scope, claude_dir};
 use crate::claude_code::{Mode, Version};
-use crate::settings::io_hint;
-use crate::settings::look::{self, Look};
-use crate::settings::plugin;
-use crate::settings::scope::{Scope, claude_dir};
 
 use super::hook::{Installed, Repair, uninstall};
 use super::{Finding, Level, instance};
@@ -226,8 +226,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::settings::edit;
-    use crate::settings::entry::{self, Invocation};
+    use crate::claude_code::settings::edit;
+    use crate::claude_code::settings::entry::{self, Invocation};
 
     const HOOK: &str = "/bin/sh";
 

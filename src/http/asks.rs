@@ -11,12 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::access::Token;
 use crate::api::{
     AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
 };
 use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
 use crate::store::{Cursor, Filter, StateFilter};
-use crate::token::Token;
 
 use super::App;
 use super::extract::{Json, Key, Params};

@@ -13,9 +13,9 @@ use futures_util::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
+use crate::access::TokenHash;
 use crate::api::{DeviceList, DeviceView, Problem};
 use crate::store::{Device, Store, StoreError};
-use crate::token::TokenHash;
 
 use super::App;
 use super::extract::Name;

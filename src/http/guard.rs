@@ -11,13 +11,11 @@ use axum::response::{IntoResponse, Response};
 
 use serde_json::Value;
 
+use crate::access::{Ticket, Tickets, TokenHash, Tokens};
 use crate::address::PublicUrl;
 use crate::api::{AnswerRequest, Problem};
 use crate::ask::{Ask, Channel, Source};
-use crate::instance::Tokens;
 use crate::store::DeviceKind;
-use crate::ticket::{Ticket, Tickets};
-use crate::token::TokenHash;
 
 use super::entrance::{Entrance, Names, Peer};
 use super::places::PlaceHandle;

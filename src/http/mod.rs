@@ -45,10 +45,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::PROTOCOL;
+use crate::access::Tokens;
+use crate::access::pairing::Pairings;
 use crate::api::{Problem, Version};
 use crate::claude_code::Policy;
-use crate::instance::Tokens;
-use crate::pairing::Pairings;
 use crate::registry::Registry;
 use crate::store::Store;
 

@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::access::pairing::{Check, Fetch, STEP, Stage};
+use crate::access::{Token, TokenHash};
 use crate::api::{
     ClaimRequest, Claimed, ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView, Problem,
     Session, TokenRequest,
 };
-use crate::pairing::{Check, Fetch, STEP, Stage};
 use crate::store::DeviceKind;
-use crate::token::{Token, TokenHash};
 
 use super::App;
 use super::asks::patience;

@@ -10,8 +10,8 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::access::{Token, TokenHash};
 use crate::api::{PreviewPlace, PreviewRequest, Problem};
-use crate::token::{Token, TokenHash};
 
 use super::App;
 use super::asks::find;

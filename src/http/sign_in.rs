@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json as JsonReply};
 use jiff::Timestamp;
 
+use crate::access::{Token, TokenHash};
 use crate::api::{Launch, Problem, Session, SessionRequest};
 use crate::store::DeviceKind;
-use crate::token::{Token, TokenHash};
 
 use super::App;
 use super::device_name::device_name;

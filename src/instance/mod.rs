@@ -4,6 +4,7 @@
 //! Somebody may remove these files under a running daemon. As long as the lock file is its own, the daemon makes the others again. If
 //! the lock file is not, another daemon may have the directory by now: this one ends, and removes nothing that is not its own.
 
+pub mod tls;
 mod watch;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,8 +21,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
-use crate::tls::{Identity, TlsError};
-use crate::token::Token;
+use crate::access::{Token, Tokens};
+use tls::{Identity, TlsError};
 
 /// The longest path a unix socket can have.
 const MAX_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
@@ -62,15 +63,6 @@ pub enum InstanceError {
     /// There is no certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
-}
-
-/// The secrets of an instance.
-#[derive(Debug, Clone)]
-pub struct Tokens {
-    /// For companion programs: may read, answer and ask.
-    pub api: Token,
-    /// For hooks over HTTP: may hand in hook calls and nothing else.
-    pub hook: Token,
 }
 
 pub use watch::Watch;

@@ -26,11 +26,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
+use crate::access::Tickets;
 use crate::ask::Ask;
 use crate::config::Config;
 use crate::registry::{Live, Registry};
 use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
-use crate::ticket::Tickets;
 
 use desktop::Desktop;
 use ntfy::Ntfy;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::access::Tickets;
 use crate::ask::{Ask, Question};
 use crate::config::{self, NtfyUrl, Priority, Secret};
-use crate::ticket::Tickets;
 
 use super::post::post;
 use super::wording::{Page, Wording, bounded};
@@ -106,11 +106,10 @@ fn button(url: &str, ticket: &str, question: &Question, label: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::{Token, Tokens};
     use crate::ask::samples::ask;
     use crate::ask::{QuestionOption, Questions};
     use crate::config::Config;
-    use crate::instance::Tokens;
-    use crate::token::Token;
 
     fn ntfy(details: bool) -> Ntfy {
         let text = format!(

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::access::MacKey;
 use crate::ask::Ask;
 use crate::config::{self, WebUrl};
-use crate::mac::MacKey;
 
 use super::post::post;
 use super::wording::{Wording, asker};

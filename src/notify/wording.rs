@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ask::{Ask, Origin, Question};
 use crate::config::{Config, PublicUrl};
-use crate::terminal::{boundaries, one_line};
+use crate::text::{boundaries, one_line};
 
 // In bytes. Together with the buttons, ntfy has to bring it through 4 KB on its way to a telephone.
 const MAX_NAME: usize = 60;

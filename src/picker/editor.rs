@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::keys::Key;
 use crate::ask::MAX_TEXT;
-use crate::terminal::{boundaries, sanitise};
+use crate::text::{boundaries, sanitise};
 
 /// A text and a place in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

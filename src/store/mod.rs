@@ -27,7 +27,6 @@ pub use commit::Sink;
 use commit::{Context, Owner};
 pub use devices::{Device, DeviceKind};
 pub use error::StoreError;
-pub use files::FileChanged;
 
 /// A page of changes ends with the change that makes it larger than this.
 const MAX_PAGE_BYTES: usize = 256 * 1024;

@@ -9,7 +9,7 @@ use super::{Area, Cut};
 use crate::ask::Question;
 use crate::picker::entry::Entry;
 use crate::picker::state::{Extent, Field, Mode, Row, State};
-use crate::terminal::style;
+use crate::text::style;
 
 /// The middle of the screen, drawn.
 #[derive(Debug)]

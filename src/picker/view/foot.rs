@@ -8,7 +8,7 @@ use super::list;
 use super::{Area, Cut};
 use crate::picker::editor::Editor;
 use crate::picker::state::{Confirm, Field, Mode, Row, State};
-use crate::terminal::{fit, style};
+use crate::text::{fit, style};
 
 /// A key and what it is for.
 pub(super) type Hint = (&'static str, &'static str);

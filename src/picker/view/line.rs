@@ -3,7 +3,7 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::terminal::{fit, wrap};
+use crate::text::{fit, wrap};
 
 /// Text in one style. It has been made harmless and has no line breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]

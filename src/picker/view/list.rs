@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{Excerpt, Line, beginning};
 use crate::picker::editor::Editor;
-use crate::terminal::{one_line, style};
+use crate::text::{one_line, style};
 
 const POINTER: &str = "❯ ";
 

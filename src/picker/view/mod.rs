@@ -1,4 +1,4 @@
-//! A state as lines for a screen of some size. Everything foreign goes through [`crate::terminal`] on its way.
+//! A state as lines for a screen of some size. Everything foreign goes through [`crate::text`] on its way.
 
 mod body;
 mod foot;
@@ -10,7 +10,7 @@ mod preview;
 use unicode_width::UnicodeWidthStr;
 
 use super::state::{Extent, Mode, State};
-use crate::terminal::{fit, one_line, style};
+use crate::text::{fit, one_line, style};
 use foot::Foot;
 pub(super) use line::Line;
 

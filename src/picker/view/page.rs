@@ -7,7 +7,7 @@ use super::foot::hints;
 use super::line::{Line, pad};
 use super::{Area, Frame, Size};
 use crate::picker::state::{Extent, Page, Row, State};
-use crate::terminal::{fit, style, wrap};
+use crate::text::{fit, style, wrap};
 
 const KEYS: &[(&str, &str)] = &[
     ("↑ ↓, j k", "move"),

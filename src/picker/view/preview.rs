@@ -7,7 +7,7 @@ use super::line::{Excerpt, Line};
 use super::list::Listing;
 use super::{Area, Cut};
 use crate::picker::state::{Extent, Row, State};
-use crate::terminal::{fit, style, wrap};
+use crate::text::{fit, style, wrap};
 
 /// From so many columns on it is beside.
 const SIDE_BY_SIDE: usize = 76;

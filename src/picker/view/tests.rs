@@ -5,7 +5,7 @@ use super::*;
 use crate::ask::Question;
 use crate::picker::Title;
 use crate::picker::keys::Key;
-use crate::terminal::sanitise;
+use crate::text::sanitise;
 
 fn title() -> Title {
     Title { project: "shop".into(), session: "session 3fa2c1".into(), age: "2 min".into() }

@@ -9,6 +9,15 @@ use subtle::ConstantTimeEq;
 #[derive(Clone)]
 pub struct Token(String);
 
+/// The secrets of an instance.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    /// For companion programs: may read, answer and ask.
+    pub api: Token,
+    /// For hooks over HTTP: may hand in hook calls and nothing else.
+    pub hook: Token,
+}
+
 /// What is kept of a token: enough to know it again.
 #[derive(Clone, Copy)]
 pub struct TokenHash([u8; 32]);

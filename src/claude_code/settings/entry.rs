@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::claude_code::{Mode, Version};
 
 /// The one place where events, matchers, timeouts and texts are written down; Claude Code reads it too, in the plugin.
-const HOOKS: &str = include_str!("../../hooks/hooks.json");
+const HOOKS: &str = include_str!("../../../hooks/hooks.json");
 
 /// The name of the hook's program.
 pub const PROGRAM: &str = "answerback-hook";

@@ -4,9 +4,8 @@
 //! A ticket is `t1.ID.KEY.MAC`. Nothing is kept of it: the secret behind the MAC comes from `tokens.json`, so a ticket
 //! outlives the daemon, and new tokens end them all.
 
+use crate::access::{MacKey, Tokens};
 use crate::ask::{Ask, AskId, AskKey};
-use crate::instance::Tokens;
-use crate::mac::MacKey;
 
 const VERSION: &str = "t1";
 /// So that no other use of the token gives the same secret.
@@ -51,8 +50,8 @@ impl Tickets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Token;
     use crate::ask::samples::ask;
-    use crate::token::Token;
 
     #[test]
     fn a_ticket_is_for_one_life_of_one_ask_of_one_instance() {

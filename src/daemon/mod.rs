@@ -1,5 +1,8 @@
 //! The composition root: puts the parts together and runs them until it is told to stop.
 
+pub mod logging;
+mod retention;
+
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,6 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
 
+use crate::access::Tickets;
 use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
 use crate::config::Config;
@@ -18,9 +22,7 @@ use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
-use crate::retention;
 use crate::store::{self, Opening};
-use crate::ticket::Tickets;
 
 /// A daemon does not start with less free space: it could not store a question.
 const LEAST_SPACE: u64 = 1024 * 1024;

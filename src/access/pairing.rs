@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::token::{Token, TokenHash};
+use crate::access::{Token, TokenHash};
 
 /// How long a code can be claimed; then how long the digits can be confirmed; then how long the token can be fetched.
 pub const STEP: Duration = Duration::from_secs(5 * 60);

@@ -1,8 +1,8 @@
 //! What people see in a terminal: text that cannot do anything to it, colours, widths.
 
-mod text;
+mod fit;
 
-pub use text::{boundaries, fit, harmless_json, one_line, sanitise, wrap};
+pub use fit::{boundaries, fit, harmless_json, one_line, sanitise, wrap};
 
 use rustix::termios::tcgetwinsize;
 

@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn the_manifest_is_this_plugin_in_this_version() {
-        let manifest: Value = serde_json::from_str(include_str!("../../.claude-plugin/plugin.json")).unwrap();
+        let manifest: Value = serde_json::from_str(include_str!("../../../.claude-plugin/plugin.json")).unwrap();
         assert_eq!((&manifest["name"], &manifest["version"]), (&NAME.into(), &env!("CARGO_PKG_VERSION").into()));
     }
 
