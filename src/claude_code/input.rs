@@ -18,14 +18,6 @@ const ASKING_TOOLS: [&str; 3] = ["AskUserQuestion", "AskFollowupQuestion", PROBE
 /// agent puts into a hook's input: so a real question cannot pass for one that nobody sees.
 pub const PROBE_TOOL: &str = "AnswerbackProbe";
 
-/// How the calls are named that do not name themselves.
-const UNNAMED: &str = "unnamed-";
-
-/// Whether an ask was opened by an event that did not name its call.
-pub fn is_unnamed(key: &AskKey) -> bool {
-    key.tool_use_id().starts_with(UNNAMED)
-}
-
 /// How long to wait, and what then.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Policy {
@@ -184,14 +176,13 @@ pub fn unless_too_old(mut new: NewAsk, recorded: Option<Version>, policy: Policy
 fn usable(input: &HookInput, now: Timestamp) -> Result<(AskKey, Questions, String), Unusable> {
     let tool_input = input.tool_input.as_ref().unwrap_or(&Value::Null);
     let digest = tool_input::digest(tool_input)?;
-    // An event that does not name its call names it by its moment: two of them are two.
-    let unnamed = || format!("{UNNAMED}{}-{}", now.as_microsecond(), &digest[..8]);
-    let id = if input.tool_use_id.is_empty() && input.hook_event_name == "PermissionRequest" {
-        unnamed()
+    let key = if input.tool_use_id.is_empty() && input.hook_event_name == "PermissionRequest" {
+        // Two calls with the same questions are two, so the moment is in the key.
+        AskKey::unnamed(&input.session_id, &format!("{}-{}", now.as_microsecond(), &digest[..8]))?
     } else {
-        input.tool_use_id.clone()
+        AskKey::new(&input.session_id, &input.tool_use_id)?
     };
-    Ok((AskKey::new(&input.session_id, &id)?, tool_input::questions(tool_input)?, digest))
+    Ok((key, tool_input::questions(tool_input)?, digest))
 }
 
 fn received(input: &HookInput, asker: Option<String>) -> Result<Box<Report>, Unusable> {

@@ -22,6 +22,6 @@ pub mod transcript;
 mod version;
 
 pub use client::{Client, Mode};
-pub use input::{HookEvent, PROBE_TOOL, Policy, is_unnamed, read, unless_too_old};
+pub use input::{HookEvent, PROBE_TOOL, Policy, read, unless_too_old};
 pub use reply::{deferred, raced, received, settled};
 pub use version::Version;

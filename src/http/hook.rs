@@ -64,7 +64,7 @@ pub(super) async fn claude_code(
             waited(&app, plain, attached, Beside::Nothing).await
         }
         HookEvent::Race(new) => {
-            let attached = Box::pin(app.registry.attach_by_digest(*new, resumed)).await;
+            let attached = Box::pin(app.registry.attach_to_race(*new, resumed)).await;
             waited(&app, plain, attached, Beside::Dialog).await
         }
         HookEvent::Announce(new) => match Box::pin(app.registry.open(*new)).await {
@@ -74,7 +74,7 @@ pub(super) async fn claude_code(
             Err(error) => left_to_the_terminal(error),
         },
         HookEvent::Received(seen) => {
-            let ask = Box::pin(app.registry.received(*seen, claude_code::is_unnamed)).await?;
+            let ask = Box::pin(app.registry.report(*seen)).await?;
             Ok(ask.and_then(|ask| claude_code::received(&ask)).as_ref().map_or_else(no_decision, print))
         }
         HookEvent::WentOn { session, asker, has_ended } => {

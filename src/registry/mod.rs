@@ -5,8 +5,9 @@
 //! - A wait that is dropped withdraws its ask after a grace, so that a restart or a reconnect is no withdrawal.
 //! - No map guard lives across an `.await`.
 
-mod live;
+mod feed;
 mod open_asks;
+mod race;
 mod wait;
 
 use std::sync::Arc;
@@ -18,12 +19,11 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
-    Answer, Ask, AskId, AskKey, Channel, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt, Report,
-    Settlement, Source, Verdict,
+    Ask, AskId, AskKey, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{Changes, Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
+use crate::store::{Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
-pub use live::Live;
+pub use feed::Feed;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
 
@@ -31,7 +31,6 @@ pub use wait::{Wait, WaitEnd};
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the asks of an earlier daemon wait for their askers to come back.
 const RETURN_GRACE: Duration = Duration::from_secs(10);
-const BEING_WITHDRAWN: Duration = Duration::from_millis(20);
 /// When the store cannot save what only we know of.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
@@ -146,8 +145,8 @@ impl Registry {
             if let Some(wait) = self.park(&new).await? {
                 return Ok(Attached::Waiting(wait));
             }
-            // Open, and nobody may park: it is being withdrawn, and is opened anew when that is done.
-            sleep(BEING_WITHDRAWN).await;
+            // It is open, but nobody may park: it is being withdrawn. It is opened anew when that is done.
+            self.settled(&new.key).await?;
         }
     }
 
@@ -163,96 +162,6 @@ impl Registry {
             self.watch_deadline(&ask);
         }
         Ok(Some(wait))
-    }
-
-    /// Parks an asker that does not name its call on the ask its call has opened, or on one of its own. See
-    /// [`attach`](Self::attach) for `resumed`.
-    pub async fn attach_by_digest(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
-        let session = new.key.session().to_owned();
-        let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
-        let asker = new.asker.as_deref();
-        if let Some(parked) = self.0.open.park_by_digest(&session, asker, &digest) {
-            return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
-        }
-        if let Some(ask) = self.0.open.claim(&session, asker, &digest) {
-            return Ok(Attached::Settled(ask));
-        }
-        if resumed
-            && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
-            && ask.asker == new.asker
-            && ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
-        {
-            return Ok(Attached::Settled(ask));
-        }
-        self.attach(new, resumed).await
-    }
-
-    /// The agent has the answers to its call. If the ask raced the agent's terminal and is open, they came from there; else they only
-    /// prove what it received. A report can settle nothing else, whoever sends it. The ask as it is then; `None` if the report is
-    /// about none.
-    ///
-    /// An ask may have been opened by an event that did not name its call: `is_unnamed` tells those from the others.
-    pub async fn received(
-        &self,
-        report: Report,
-        is_unnamed: impl Fn(&AskKey) -> bool,
-    ) -> Result<Option<Arc<Ask>>, StoreError> {
-        let found = match self.get(&report.key).await? {
-            Some(ask) => Some(ask),
-            None => {
-                let (session, digest) = (report.key.session().to_owned(), report.digest.clone());
-                let raced = self.0.store.ask_with_digest(session, digest).await?;
-                raced.filter(|ask| ask.racing && ask.asker == report.asker && is_unnamed(&ask.key))
-            }
-        };
-        let is_over_http = report.asker.as_deref() == Some(HTTP_ASKER);
-        let found =
-            found.filter(|ask| ask.digest.as_ref() == Some(&report.digest) && ask.is_over_http() == is_over_http);
-        let Some(ask) = found else { return Ok(None) };
-        let Report { asker, mut answers, mut notes, .. } = report;
-        answers.retain(|question, _| ask.questions.get(question).is_some());
-        notes.retain(|question, _| ask.questions.get(question).is_some());
-        let ask = if ask.is_open() {
-            // Nobody could answer in a terminal that shows no dialog, or in that of another process.
-            if !ask.racing || ask.asker != asker {
-                tracing::warn!(key = %ask.key, "a report about a question that waits here was ignored");
-                return Ok(None);
-            }
-            let by = Source { channel: Channel::Terminal, agent: None, device: None };
-            // The call is over. Where nobody said anything, that is not called an answer.
-            let (outcome, by) = if answers.is_empty() {
-                (Outcome::Withdrawn, None)
-            } else {
-                (Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes }), Some(by))
-            };
-            match self.settle(ask.id, outcome, by).await {
-                Ok(ask) | Err(SettleError::Conflict(ask) | SettleError::Gone(ask)) => ask,
-                Err(SettleError::Store(error)) => return Err(error),
-            }
-        } else {
-            ask
-        };
-        let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
-        let as_sent = sent.is_some_and(|sent| sent.answers == answers);
-        if !as_sent {
-            tracing::warn!(key = %ask.key, "the agent received something else than what was sent");
-        }
-        let receipt = Receipt { answers, as_sent, at: Timestamp::now() };
-        Ok(Some(self.0.store.receive(ask.id, receipt).await?.unwrap_or(ask)))
-    }
-
-    /// A process of the agent goes on without an answer: what it raced for (or, at its end, whatever it asked) is withdrawn.
-    pub async fn session_went_on(&self, session: &str, asker: Option<&str>, has_ended: bool) -> Result<(), StoreError> {
-        self.0.open.forget_unclaimed(session, asker);
-        for ask in self.0.open.of_session(session, asker) {
-            if (has_ended || ask.racing)
-                && !ask.deferred
-                && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
-            {
-                return Err(error);
-            }
-        }
-        Ok(())
     }
 
     /// Opens an ask nobody is parked on.
@@ -346,14 +255,9 @@ impl Registry {
         self.0.open.cursor()
     }
 
-    /// Changes as they are committed, from now on.
-    pub fn live(&self) -> Live {
-        self.0.open.live()
-    }
-
-    /// Changes from before: a page of at most so many, or fewer where they are large.
-    pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
-        self.0.store.changes_after(after, limit).await
+    /// Every change after a cursor, once, in order. Without a cursor, the changes from now on.
+    pub fn feed(&self, after: Option<Cursor>) -> Feed {
+        Feed::new(self.clone(), after)
     }
 
     /// An asker has come or gone by the end of the grace, or its question is withdrawn. A program's question needs no asker.

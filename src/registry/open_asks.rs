@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use crate::ask::{Ask, AskKey, Outcome};
 use crate::store::{Change, ChangeKind, Cursor, Loaded};
 
-use super::live::{Live, Ring};
+use super::feed::Ring;
+use super::race::{Fingerprint, is_of};
 
 /// A dialog follows its announcement within milliseconds; what lies here longer has none.
 const MAX_UNCLAIMED: usize = 64;
@@ -111,7 +112,7 @@ pub(super) struct OpenAsks {
     by_key: DashMap<AskKey, OpenAsk>,
     /// Asks that were settled after they were announced and before their dialog came, oldest first.
     unclaimed: Mutex<VecDeque<Arc<Ask>>>,
-    live: Ring,
+    ring: Ring,
     cursor: watch::Sender<Cursor>,
 }
 
@@ -121,7 +122,7 @@ impl OpenAsks {
         for ask in loaded.open {
             by_key.insert(ask.key.clone(), OpenAsk::new(Arc::new(ask)));
         }
-        Self { by_key, unclaimed: Mutex::default(), live: Ring::new(), cursor: watch::channel(loaded.cursor).0 }
+        Self { by_key, unclaimed: Mutex::default(), ring: Ring::new(), cursor: watch::channel(loaded.cursor).0 }
     }
 
     /// Takes over a committed change and rings the bells. Runs on the store's thread.
@@ -155,7 +156,7 @@ impl OpenAsks {
             }
         }
         self.cursor.send_replace(change.cursor);
-        self.live.put(change);
+        self.ring.put(change);
     }
 
     pub(super) fn get(&self, key: &AskKey) -> Option<Arc<Ask>> {
@@ -172,10 +173,10 @@ impl OpenAsks {
         self.by_key.get(key)?.park(false)
     }
 
-    /// Parks an asker that names its session and its input, but not its call: on the oldest such ask that has nobody.
-    pub(super) fn park_by_digest(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Parked> {
-        let mut fitting = self.of_session(session, asker);
-        fitting.retain(|ask| ask.digest.as_deref() == Some(digest));
+    /// Parks an asker that does not name its call: on the oldest ask that fits and that nobody is parked on.
+    pub(super) fn park_matching(&self, fingerprint: Fingerprint<'_>) -> Option<Parked> {
+        let mut fitting = self.of_session(fingerprint.session, fingerprint.asker);
+        fitting.retain(|ask| fingerprint.fits(ask));
         fitting.sort_unstable_by_key(|ask| ask.id);
         fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
     }
@@ -192,10 +193,9 @@ impl OpenAsks {
     }
 
     /// The outcome of an ask whose dialog comes only now.
-    pub(super) fn claim(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Arc<Ask>> {
+    pub(super) fn claim(&self, fingerprint: Fingerprint<'_>) -> Option<Arc<Ask>> {
         let mut unclaimed = self.unclaimed();
-        let fits = |ask: &Arc<Ask>| is_of(ask, session, asker) && ask.digest.as_deref() == Some(digest);
-        let index = unclaimed.iter().position(fits)?;
+        let index = unclaimed.iter().position(|ask| fingerprint.fits(ask))?;
         unclaimed.remove(index)
     }
 
@@ -226,13 +226,9 @@ impl OpenAsks {
         self.cursor.subscribe()
     }
 
-    pub(super) fn live(&self) -> Live {
-        self.live.follow()
+    pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
+        self.ring.follow()
     }
-}
-
-fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
-    ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
 impl OpenAsk {

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey};
+use crate::ask::{Answer, AskKey, Report};
 
 struct World {
     dir: TempDir,
@@ -225,7 +225,7 @@ async fn play(steps: &[Step]) {
             Step::Announce(id) => drop(registry.open(racing(&id.to_string())).await.unwrap()),
             Step::Dialog => {
                 let unnamed = racing(&format!("unnamed-{number}"));
-                if let Attached::Waiting(wait) = registry.attach_by_digest(unnamed, false).await.unwrap() {
+                if let Attached::Waiting(wait) = registry.attach_to_race(unnamed, false).await.unwrap() {
                     waits.push(tokio::spawn(wait.end()));
                 }
             }
@@ -240,7 +240,7 @@ async fn play(steps: &[Step]) {
                 let answers = [("Which?".to_owned(), "B".to_owned())].into_iter().collect();
                 let notes = Default::default();
                 let report = Report { key: named(id), asker: None, digest: "same".into(), answers, notes };
-                registry.received(report, |_| true).await.unwrap();
+                registry.report(report).await.unwrap();
             }
             Step::WentOn => registry.session_went_on("s", None, false).await.unwrap(),
             Step::HangUp => waits.pop().into_iter().for_each(|wait| wait.abort()),
