@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::Tickets;
 use crate::address::{self, LanAddress};
-use crate::claude_code::Policy;
+use crate::claude_code::Deadline;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
 use crate::instance::{self, Instance, InstanceError, Watch};
@@ -81,8 +81,8 @@ pub async fn run(
     let listeners = Listeners { socket, new_sockets, tcp, lan };
 
     let (close, closing) = watch::channel(false);
-    let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
-    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, policy, closing.clone());
+    let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
+    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, deadline, closing.clone());
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));

@@ -48,13 +48,13 @@ use crate::PROTOCOL;
 use crate::access::Tokens;
 use crate::access::pairing::Pairings;
 use crate::api::{Problem, Version};
-use crate::claude_code::Policy;
+use crate::claude_code::{Bridge, Deadline};
 use crate::registry::Registry;
 use crate::store::Store;
 
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
-use descriptors::{HookPlaces, Shares};
+use descriptors::Shares;
 use devices::Devices;
 use guard::{Caller, Guard, Scope};
 pub(crate) use lan::Lan;
@@ -75,8 +75,7 @@ pub(crate) struct App {
     throttle: Arc<Throttle>,
     reach: Arc<Reach>,
     previews: Arc<Previews>,
-    policy: Policy,
-    hook_places: Arc<HookPlaces>,
+    bridge: Arc<Bridge>,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -89,10 +88,11 @@ impl App {
         tokens: &Tokens,
         port: u16,
         reach: Reach,
-        policy: Policy,
+        deadline: Deadline,
         closing: watch::Receiver<bool>,
     ) -> Self {
         Self {
+            bridge: Arc::new(Bridge::new(registry.clone(), deadline, Shares::of_this_process().hooks)),
             registry,
             store,
             guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),
@@ -102,8 +102,6 @@ impl App {
             throttle: Arc::default(),
             reach: Arc::new(reach),
             previews: Arc::default(),
-            policy,
-            hook_places: Arc::new(HookPlaces::new(Shares::of_this_process())),
             closing,
             stop: Arc::default(),
         }
