@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Questions, Report};
+use crate::ask::{AskKey, KeyError, Kind, NewAsk, OnTimeout, Origin, Questions, Report};
 
 use super::client::{Client, Mode};
 use super::tool_input::{self, InputError};
@@ -159,6 +159,8 @@ pub fn read(body: &[u8], client: Client, policy: Policy, now: Timestamp) -> Resu
         key,
         origin,
         project: input.cwd,
+        kind: Kind::Question,
+        subject: None,
         questions,
         detail,
         expires_at: policy.timeout.and_then(|timeout| now.checked_add(timeout).ok()),

@@ -148,7 +148,7 @@ fn quoted(text: &str) -> String {
 fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> String {
     let by = settlement.by.as_ref();
     let channel = match by.map(|by| by.channel) {
-        Some(Channel::Page) => "on the Answerback page",
+        Some(Channel::Device) => "on the Answerback page",
         Some(Channel::Token) => "through the Answerback HTTP endpoint",
         Some(Channel::Socket) => "with an Answerback command on this machine",
         Some(Channel::Terminal) => "in the terminal",
@@ -181,7 +181,7 @@ mod tests {
     use super::super::client::Client;
     use super::super::input::{HookEvent, Policy, read};
     use super::*;
-    use crate::ask::{AskId, Source};
+    use crate::ask::{AskId, Host, Source};
 
     fn ask(on_timeout: OnTimeout) -> (Ask, String) {
         let call = json!({
@@ -200,6 +200,8 @@ mod tests {
             key: new.key,
             origin: new.origin,
             project: new.project,
+            kind: new.kind,
+            subject: new.subject,
             questions: new.questions,
             opened_at: Timestamp::UNIX_EPOCH,
             expires_at: new.expires_at,
@@ -207,6 +209,7 @@ mod tests {
             racing: false,
             asker: new.asker,
             digest: new.digest,
+            host: Host::new("here"),
             deferred: false,
             settlement: None,
             receipt: None,

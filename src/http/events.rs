@@ -19,8 +19,8 @@ use utoipa::IntoParams;
 
 use crate::api::{EventView, Problem};
 use crate::ask::Origin;
+use crate::ask::{Change, Cursor};
 use crate::registry::Live;
-use crate::store::{Change, Cursor};
 
 use super::App;
 use super::extract::Params;

@@ -27,10 +27,10 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
-use crate::ask::Ask;
+use crate::ask::{Ask, Change, ChangeKind, Cursor};
 use crate::config::Config;
 use crate::registry::{Live, Registry};
-use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
+use crate::store::{Filter, StateFilter, StoreError};
 
 use desktop::Desktop;
 use ntfy::Ntfy;
@@ -243,15 +243,15 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::ask::Outcome;
     use crate::ask::samples::new_ask;
+    use crate::ask::{Host, Outcome};
     use crate::store::Opening;
 
     #[tokio::test]
     async fn who_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let (registry, store) = Registry::start(opening, loaded).unwrap();
         let (live, seen) = (registry.live(), *registry.cursor().borrow());
         let plan = Plan::new(Duration::ZERO);

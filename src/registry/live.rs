@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::store::Change;
+use crate::ask::Change;
 
 /// How far a reader may fall behind before it has to read from the store.
 const MAX_CHANGES: usize = 1024;
@@ -56,7 +56,7 @@ impl Live {
 mod tests {
     use super::*;
     use crate::ask::samples::ask;
-    use crate::store::{ChangeKind, Cursor};
+    use crate::ask::{ChangeKind, Cursor};
 
     fn change(cursor: i64, text: usize) -> Arc<Change> {
         let mut ask = ask(cursor, "s__t", "shop", 1);
