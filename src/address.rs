@@ -125,10 +125,14 @@ pub fn ip_host(ip: IpAddr) -> String {
     }
 }
 
+/// What this machine calls itself.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase()
+}
+
 /// The names other machines may know this one by: its own, and the one that mDNS gives it.
 pub fn host_names() -> Vec<String> {
-    let uname = rustix::system::uname();
-    let name = uname.nodename().to_string_lossy().to_ascii_lowercase();
+    let name = host_name();
     let is_name = !name.is_empty()
         && name != "localhost"
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));

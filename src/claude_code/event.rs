@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::ask::{AskKey, KeyError, NewAsk, OnTimeout, Origin, Report};
+use crate::ask::{AskKey, KeyError, Kind, NewAsk, OnTimeout, Origin, Report};
 
 use super::call::{Call, ReadError};
 use super::client::Mode;
 use super::deadline::Deadline;
-use super::kinds::{self, CallKind, InputError, PROBE_TOOL};
+use super::kinds::{self, InputError, PROBE_TOOL};
 use super::version::Version;
 
 /// What a hook's call comes to.
@@ -86,14 +86,14 @@ pub(super) fn event(
 }
 
 fn new_ask(
-    kind: &dyn CallKind,
+    kind: Kind,
     call: Call,
     detail: String,
     deadline: Deadline,
     racing: bool,
     now: Timestamp,
 ) -> Result<NewAsk, Unusable> {
-    let asked = kind.asked(call.hook.tool_input.as_ref())?;
+    let asked = kinds::of(kind).asked(call.hook.tool_input.as_ref())?;
     let key = if call.hook.tool_use_id.is_empty() && call.hook.hook_event_name == "PermissionRequest" {
         // Two calls with the same questions are two, so the moment is in the key.
         AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?
@@ -104,6 +104,8 @@ fn new_ask(
         key,
         origin: if call.hook.tool_name == PROBE_TOOL { Origin::Probe } else { Origin::ClaudeCode },
         project: call.hook.cwd,
+        kind,
+        subject: asked.subject,
         questions: asked.questions,
         detail,
         expires_at: deadline.expires_at(now),
@@ -114,8 +116,8 @@ fn new_ask(
     })
 }
 
-fn report(kind: &dyn CallKind, call: Call) -> Result<Report, Unusable> {
-    let received = kind.received(&call.hook)?;
+fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {
+    let received = kinds::of(kind).received(&call.hook)?;
     Ok(Report {
         key: AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?,
         asker: call.client.agent_pid,

@@ -54,7 +54,7 @@ fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Answered(answer) => {
             let tool_input = call.and_then(|call| call.hook.tool_input.as_ref());
-            Some(kinds::of(ask).decide(ask, answer, tool_input))
+            Some(kinds::of(ask.kind).decide(ask, answer, tool_input))
         }
         _ => refusal(ask).map(Decision::Deny),
     }
@@ -63,7 +63,7 @@ fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
 /// What the model is told about an answer that did not come from the terminal.
 fn context(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
-        Outcome::Answered(answer) => Some(kinds::of(ask).context(ask, answer)),
+        Outcome::Answered(answer) => Some(kinds::of(ask.kind).context(ask, answer)),
         _ => None,
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::super::deadline::Deadline;
     use super::super::event::{HookEvent, event};
     use super::*;
-    use crate::ask::{Answer, AskId, Channel, Settlement, Source};
+    use crate::ask::{Answer, AskId, Channel, Host, Settlement, Source};
 
     /// With the call as it was kept, like the bridge does it.
     fn settled(ask: &Ask, detail: &str, version: Option<Version>) -> Option<Value> {
@@ -148,6 +148,8 @@ mod tests {
             key: new.key,
             origin: new.origin,
             project: new.project,
+            kind: new.kind,
+            subject: new.subject,
             questions: new.questions,
             opened_at: Timestamp::UNIX_EPOCH,
             expires_at: new.expires_at,
@@ -155,6 +157,7 @@ mod tests {
             racing: false,
             asker: new.asker,
             digest: new.digest,
+            host: Host::new("here"),
             deferred: false,
             settlement: None,
             receipt: None,

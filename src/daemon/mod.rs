@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::Tickets;
 use crate::address::{self, LanAddress};
+use crate::ask::Host;
 use crate::claude_code::Deadline;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
@@ -56,7 +57,8 @@ pub async fn run(
     let file = instance.paths().store();
     // A first start makes the store before the tokens. So without tokens there was no store before.
     let is_first = !instance.paths().tokens().exists();
-    let (opening, loaded) = Opening::open(&file, is_first).with_context(|| format!("cannot use {}", file.display()))?;
+    let (opening, loaded) = Opening::open(&file, is_first, Host::new(&address::host_name()))
+        .with_context(|| format!("cannot use {}", file.display()))?;
     let open = loaded.open.len();
     let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;

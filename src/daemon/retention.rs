@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::ask::samples::new_ask;
-    use crate::ask::{Outcome, Settlement};
+    use crate::ask::{Host, Outcome, Settlement};
     use crate::store::{Filter, Opened, Opening, StateFilter};
 
     const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -95,7 +95,7 @@ mod tests {
     /// A store with questions that were settled so many days ago.
     async fn store(now: Timestamp, ages: &[i64]) -> (tempfile::TempDir, Store) {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let store = opening.start(Box::new(|_| {})).unwrap();
         for age in ages {
             let new = new_ask(&format!("s__t{age}"));

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::access::Token;
-use crate::api::{
-    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
+use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
+use crate::ask::{
+    Answer, Ask, AskId, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, OutcomeKind, Questions,
 };
-use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
-use crate::store::{Cursor, Filter, StateFilter};
+use crate::store::{Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
@@ -127,7 +127,7 @@ pub(super) async fn list(
         state,
         session: params.session.map(SessionName::into_string),
         project: params.project.map(Directory::into_string),
-        outcome: params.outcome.map(|kind| kind.name().to_owned()),
+        outcome: params.outcome,
         text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
         before: params.before.map(|id| AskId(id.signed())),
@@ -268,6 +268,8 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
             key: program_key()?,
             origin: Origin::Program,
             project: request.project,
+            kind: Kind::Question,
+            subject: None,
             questions,
             detail: String::new(),
             expires_at: timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),

@@ -14,9 +14,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::api::{EventView, Problem};
-use crate::ask::Origin;
+use crate::ask::{Cursor, Origin};
 use crate::registry::Feed;
-use crate::store::Cursor;
 
 use super::App;
 use super::extract::Params;

@@ -234,7 +234,7 @@ async fn identify(
     // From elsewhere comes who was paired, and nobody else.
     let device = device.filter(|device| entrance.is_local() || device.kind == DeviceKind::Paired);
     Ok(device.map(|device| {
-        let source = Source { device: Some(device.name), ..source(Channel::Page, headers) };
+        let source = Source { device: Some(device.name), ..source(Channel::Device, headers) };
         Caller::Device { id: device.id, source }
     }))
 }

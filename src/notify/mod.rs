@@ -26,10 +26,10 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
-use crate::ask::Ask;
+use crate::ask::{Ask, Change, ChangeKind};
 use crate::config::Config;
 use crate::registry::{Feed, Registry};
-use crate::store::{Change, ChangeKind, Filter, StateFilter, StoreError};
+use crate::store::{Filter, StateFilter, StoreError};
 
 use desktop::Desktop;
 use ntfy::Ntfy;
@@ -214,15 +214,15 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::ask::Outcome;
     use crate::ask::samples::new_ask;
+    use crate::ask::{Host, Outcome};
     use crate::store::Opening;
 
     #[tokio::test]
     async fn a_notifier_that_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let (registry, store) = Registry::start(opening, loaded).unwrap();
         let plan = Plan::new(Duration::ZERO);
         let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };

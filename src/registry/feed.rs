@@ -10,7 +10,8 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::store::{Change, Cursor, StoreError};
+use crate::ask::{Change, Cursor};
+use crate::store::StoreError;
 
 use super::Registry;
 
@@ -112,7 +113,8 @@ mod tests {
 
     use super::*;
     use crate::ask::samples::{ask, new_ask};
-    use crate::store::{ChangeKind, Opening};
+    use crate::ask::{ChangeKind, Host};
+    use crate::store::Opening;
 
     fn change(cursor: i64, text: usize) -> Arc<Change> {
         let mut ask = ask(cursor, "s__t", "shop", 1);
@@ -148,7 +150,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_gets_every_change_once_wherever_it_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let (registry, store) = Registry::start(opening, loaded).unwrap();
         let open = |n: usize, weight: usize| {
             let project = Some("x".repeat(weight));
@@ -178,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_goes_on_without_what_it_cannot_read() {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let (registry, store) = Registry::start(opening, loaded).unwrap();
         registry.open(new_ask("program-1__t")).await.unwrap();
         let mut feed = registry.feed(Some(Cursor(0)));

@@ -19,9 +19,9 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
-    Ask, AskId, AskKey, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Settlement, Source, Verdict,
+    Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{Cursor, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
+use crate::store::{Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
 
 pub use feed::Feed;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -194,7 +194,7 @@ impl Registry {
         let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
         let (ask, won) = self.0.store.settle(id, settlement).await?;
         if won {
-            tracing::info!(key = %ask.key, outcome = outcome.kind(), "settled");
+            tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
             return Ok(ask);
         }
         match ask.settlement.as_ref().map(|first| first.outcome.judge(&outcome)) {
@@ -274,7 +274,15 @@ impl Registry {
         self.withdraw_after(GRACE, Arc::clone(&left.ask), Arc::clone(&left.waiters), abandoned);
     }
 
+    /// Whether an ask is this daemon's to end. The daemon of another machine ends its own asks.
+    fn watches_over(&self, ask: &Ask) -> bool {
+        ask.host == *self.0.store.host()
+    }
+
     fn withdraw_after(&self, grace: Duration, ask: Arc<Ask>, waiters: Arc<Waiters>, abandoned: Abandoned) {
+        if !self.watches_over(&ask) {
+            return;
+        }
         let registry = self.clone();
         self.0.runtime.spawn(async move {
             sleep(grace).await;
@@ -309,7 +317,7 @@ impl Registry {
     }
 
     fn watch_deadline(&self, ask: &Arc<Ask>) {
-        let Some(expires_at) = ask.expires_at else { return };
+        let Some(expires_at) = ask.expires_at.filter(|_| self.watches_over(ask)) else { return };
         let (registry, ask) = (self.clone(), Arc::clone(ask));
         self.0.runtime.spawn(async move {
             let left = expires_at.duration_since(Timestamp::now()).max(SignedDuration::ZERO);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dashmap::DashMap;
 use tokio::sync::{broadcast, watch};
 
-use crate::ask::{Ask, AskKey, Outcome};
-use crate::store::{Change, ChangeKind, Cursor, Loaded};
+use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor, Outcome};
+use crate::store::Loaded;
 
 use super::feed::Ring;
 use super::race::{Fingerprint, is_of};

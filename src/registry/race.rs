@@ -108,7 +108,8 @@ impl Registry {
     pub async fn session_went_on(&self, session: &str, asker: Option<&str>, has_ended: bool) -> Result<(), StoreError> {
         self.0.open.forget_unclaimed(session, asker);
         for ask in self.0.open.of_session(session, asker) {
-            if (has_ended || ask.racing)
+            if self.watches_over(&ask)
+                && (has_ended || ask.racing)
                 && !ask.deferred
                 && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
             {

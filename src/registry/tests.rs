@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey, Report};
+use crate::ask::{Answer, AskKey, Host, Kind, Report};
 
 struct World {
     dir: TempDir,
@@ -18,7 +18,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         Self { registry: Registry::start(opening, loaded).unwrap().0, dir }
     }
 
@@ -59,6 +59,8 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         key: key(),
         origin: Origin::ClaudeCode,
         project: None,
+        kind: Kind::Question,
+        subject: None,
         questions: serde_json::from_value(json!([{"question": "Which?"}])).unwrap(),
         detail: String::new(),
         expires_at: timeout.map(|seconds| Timestamp::now() + SignedDuration::from_secs(seconds)),
@@ -176,6 +178,32 @@ async fn a_withdrawn_question_is_asked_anew_also_after_a_lost_daemon() {
     assert!(matches!(world.registry.attach(ask(None), true).await.unwrap(), Attached::Waiting(_)));
 }
 
+#[tokio::test]
+async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("asks.db");
+    let open = |host: &str| Opening::open(&file, true, Host::new(host)).unwrap();
+    let store = open("here").0.start(Box::new(|_| {})).unwrap();
+    for id in ["ours", "theirs"] {
+        let new = NewAsk { key: format!("s__{id}").parse().unwrap(), ..ask(Some(-1)) };
+        store.open_ask(Arc::new(new), Timestamp::now(), 64).await.unwrap();
+    }
+    store.close().await;
+    let (opening, mut loaded) = open("here");
+    for ask in loaded.open.iter_mut().filter(|ask| ask.key.tool_use_id() == "theirs") {
+        ask.host = Host::new("elsewhere");
+    }
+    let (registry, _) = Registry::start(opening, loaded).unwrap();
+    let (ours, theirs): (AskKey, AskKey) = ("s__ours".parse().unwrap(), "s__theirs".parse().unwrap());
+    let ours = timeout(Duration::from_secs(20), registry.settled(&ours)).await.unwrap().unwrap().unwrap();
+    assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
+    // Neither its deadline, nor the grace of an asker that leaves, nor the end of its session ends it here.
+    drop(registry.attach(NewAsk { key: theirs.clone(), ..ask(None) }, false).await.unwrap());
+    registry.session_went_on("s", None, true).await.unwrap();
+    sleep(GRACE + Duration::from_millis(500)).await;
+    assert!(registry.get(&theirs).await.unwrap().unwrap().is_open());
+}
+
 /// What can happen to the questions of one session, in any order.
 #[derive(Debug, Clone, Copy)]
 enum Step {
@@ -213,7 +241,7 @@ async fn play(steps: &[Step]) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("asks.db");
     let start = || {
-        let (opening, loaded) = Opening::open(&file, true).unwrap();
+        let (opening, loaded) = Opening::open(&file, true, Host::new("here")).unwrap();
         Registry::start(opening, loaded).unwrap()
     };
     let (mut registry, mut store) = start();

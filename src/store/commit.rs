@@ -12,8 +12,10 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
+use crate::ask::Change;
+
 use super::files::{Before, Files};
-use super::{Change, StoreError, rows, schema};
+use super::{StoreError, rows, schema};
 
 /// The most jobs that share one commit: bounds how long the first of them waits for the last.
 const MAX_BATCH: usize = 256;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::ask::{Ask, AskId, AskKey, NewAsk, Outcome, Receipt, Settlement};
+use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, OutcomeKind, Receipt, Settlement};
 
 pub use commit::Sink;
 use commit::{Context, Owner};
@@ -30,55 +30,6 @@ pub use error::StoreError;
 
 /// A page of changes ends with the change that makes it larger than this.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
-
-/// A place in the order of commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cursor(pub i64);
-
-/// What happened to an ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It was opened.
-    Opened,
-    /// It got its outcome.
-    Settled,
-    /// Nobody waits any more, and it stays open.
-    Deferred,
-    /// A deferred ask is waited for again.
-    Resumed,
-    /// The agent was seen to have received the answer.
-    Received,
-}
-
-impl ChangeKind {
-    const ALL: [Self; 5] = [Self::Opened, Self::Settled, Self::Deferred, Self::Resumed, Self::Received];
-
-    /// Its name in the event stream.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Opened => "ask.opened",
-            Self::Settled => "ask.settled",
-            Self::Deferred => "ask.deferred",
-            Self::Resumed => "ask.resumed",
-            Self::Received => "ask.receipt",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// Something that is committed.
-#[derive(Debug)]
-pub struct Change {
-    /// Its place in the order of commits.
-    pub cursor: Cursor,
-    /// What happened.
-    pub kind: ChangeKind,
-    /// The ask after it happened.
-    pub ask: Arc<Ask>,
-}
 
 /// A page of changes from before. It may be empty and not the last: a newer version makes changes that this one does not know.
 #[derive(Debug)]
@@ -122,8 +73,8 @@ pub struct Filter {
     pub session: Option<String>,
     /// Of which project.
     pub project: Option<String>,
-    /// That ended like this, by the name of the outcome.
-    pub outcome: Option<String>,
+    /// With this outcome.
+    pub outcome: Option<OutcomeKind>,
     /// With this text in a question, an answer, a note or a reason.
     pub text: Option<String>,
     /// Opened at this time or later.
@@ -161,6 +112,7 @@ impl Filter {
 #[derive(Clone)]
 pub struct Store {
     owner: Owner,
+    host: Host,
 }
 
 impl std::fmt::Debug for Store {
@@ -183,25 +135,27 @@ pub struct Loaded {
 pub struct Opening {
     connection: Connection,
     path: PathBuf,
+    host: Host,
 }
 
 impl Opening {
-    /// Opens the file, makes it if need be, and brings it to the newest schema. `is_first`: there cannot have been one before.
-    pub fn open(path: &Path, is_first: bool) -> Result<(Self, Loaded), StoreError> {
+    /// Opens the file for the daemon of `host`, makes it if need be, and brings it to the newest schema. `is_first`: there cannot have
+    /// been a store before.
+    pub fn open(path: &Path, is_first: bool, host: Host) -> Result<(Self, Loaded), StoreError> {
         let file_error = |error| StoreError::File(path.to_path_buf(), Arc::new(error));
         // One that is not there at all was removed by somebody who wants a new one.
         let is_first = is_first || !path.try_exists().map_err(file_error)?;
         create_private(path).map_err(file_error)?;
         let mut connection = Connection::open(path)?;
-        schema::prepare(&mut connection, is_first)?;
+        schema::prepare(&mut connection, is_first, &host)?;
         clock::go_on(&connection, Timestamp::now())?;
         let loaded = Loaded { open: rows::open(&connection)?, cursor: Cursor(rows::newest_event(&connection)?) };
-        Ok((Self { connection, path: path.to_path_buf() }, loaded))
+        Ok((Self { connection, path: path.to_path_buf(), host }, loaded))
     }
 
     /// Hands the file to its owner thread.
     pub fn start(self, sink: Sink) -> Result<Store, StoreError> {
-        Ok(Store { owner: Owner::start(self.connection, self.path, sink)? })
+        Ok(Store { owner: Owner::start(self.connection, self.path, sink)?, host: self.host })
     }
 }
 
@@ -242,19 +196,25 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 }
 
 impl Store {
+    /// The machine of this daemon.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
     /// Opens an ask, or finds the life of its key that stands: an open one, an answer, a dismissal. At most
     /// `per_session` may be open in one session.
     pub async fn open_ask(&self, new: Arc<NewAsk>, at: Timestamp, per_session: u32) -> Result<Opened, StoreError> {
+        let host = self.host.clone();
         self.owner
             .call(true, move |context| {
                 let known = rows::by_key(context.connection, &new.key)?;
-                if let Some(ask) = known.filter(|ask| ask.is_open() || stands(ask)) {
+                if let Some(ask) = known.filter(Ask::stands) {
                     return Ok(Opened::Known(Arc::new(ask)));
                 }
                 if rows::count_open(context.connection, new.key.session())? >= per_session {
                     return Ok(Opened::Full);
                 }
-                let id = rows::insert(context.connection, &new, at)?;
+                let id = rows::insert(context.connection, &new, &host, at)?;
                 change(context, id, ChangeKind::Opened, at).map(Opened::New)
             })
             .await
@@ -373,12 +333,6 @@ impl Store {
     pub async fn close(&self) {
         self.owner.close().await;
     }
-}
-
-/// Whether the outcome is the reply to the same key asked again. The others mean that nobody said anything.
-fn stands(ask: &Ask) -> bool {
-    let outcome = ask.settlement.as_ref().map(|settlement| &settlement.outcome);
-    matches!(outcome, Some(Outcome::Answered(_) | Outcome::AnsweredInTerminal(_) | Outcome::Dismissed { .. }))
 }
 
 fn change(context: &mut Context<'_>, id: AskId, kind: ChangeKind, at: Timestamp) -> Result<Arc<Ask>, StoreError> {

@@ -8,20 +8,20 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::{Ask, AskId, AskKey, NewAsk, Receipt, Settlement};
+use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, Receipt, Settlement};
 
 use super::clock::Uptime;
 use super::sums;
-use super::{Change, ChangeKind, Changes, Cursor, Filter, Page, StateFilter};
+use super::{Changes, Filter, Page, StateFilter};
 
 const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
-     digest, receipt, asker, question_sum, outcome_sum";
+     digest, receipt, asker, question_sum, outcome_sum, asks.kind, subject, host";
 
 /// The ask of a row. Fails where the row is not what was written.
 fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
     let id: i64 = row.get(0)?;
     let key: String = row.get(1)?;
-    check_sum(row, 16, || Ok(sums::of_questions(&key, text(row, 4)?)))?;
+    check_sum(row, 16, || Ok(sums::of_questions(&key, text(row, 4)?, text(row, 18)?, optional_text(row, 19)?)))?;
     let settlement = match json_or_null(row, 9)? {
         None => None,
         Some(outcome) => {
@@ -34,6 +34,8 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         key: key.parse::<AskKey>().map_err(|error| broken(1, error))?,
         origin: word(row, 2)?,
         project: row.get(3)?,
+        kind: word(row, 18)?,
+        subject: json_or_null(row, 19)?,
         questions: json(row, 4)?,
         opened_at: time_or_broken(row, 5)?,
         expires_at: time(row, 6)?,
@@ -41,6 +43,7 @@ fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         racing: row.get(12)?,
         digest: row.get(13)?,
         asker: row.get(15)?,
+        host: Host::new(text(row, 20)?),
         deferred: row.get(8)?,
         settlement,
         receipt: json_or_null(row, 14)?,
@@ -105,15 +108,21 @@ pub(super) fn time_or_broken(row: &Row<'_>, column: usize) -> rusqlite::Result<T
     time(row, column)?.ok_or_else(|| broken(column, "a time is missing"))
 }
 
-pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp) -> rusqlite::Result<AskId> {
-    let questions = to_json(&new.questions)?;
+pub(super) fn insert(
+    connection: &Connection,
+    new: &NewAsk,
+    host: &Host,
+    opened_at: Timestamp,
+) -> rusqlite::Result<AskId> {
+    let (kind, questions) = (to_word(new.kind)?, to_json(&new.questions)?);
+    let subject = new.subject.as_ref().map(to_json).transpose()?;
     let (boot, expires_boot) = boot_deadline(new.expires_at, opened_at);
     connection
         .prepare_cached(
             "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
-                               asker, boot, expires_boot, lifetime, question_sum, detail_sum)
+                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host)
              VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
-                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum)",
+                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
@@ -131,8 +140,11 @@ pub(super) fn insert(connection: &Connection, new: &NewAsk, opened_at: Timestamp
             ":boot": boot,
             ":expires_boot": expires_boot,
             ":lifetime": lifetime(new.expires_at, opened_at),
-            ":question_sum": sums::of_questions(new.key.as_str(), &questions),
+            ":question_sum": sums::of_questions(new.key.as_str(), &questions, &kind, subject.as_deref()),
             ":detail_sum": sums::of_detail(new.key.as_str(), &new.detail),
+            ":kind": kind,
+            ":subject": subject,
+            ":host": host.as_str(),
         })?;
     Ok(AskId(connection.last_insert_rowid()))
 }
@@ -279,7 +291,7 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result
         ":session": filter.session,
         ":project": filter.project,
         ":opened_since": filter.opened_since.map(Timestamp::as_millisecond),
-        ":outcome": filter.outcome,
+        ":outcome": filter.outcome.map(to_word).transpose()?,
         ":text": filter.text.as_deref().map(like),
         ":before": filter.before.map(|id| id.0),
         ":probes": filter.probes,
@@ -312,7 +324,7 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
-        let detail = || check_sum(row, 19, || Ok(sums::of_detail(text(row, 1)?, text(row, 18)?)));
+        let detail = || check_sum(row, 22, || Ok(sums::of_detail(text(row, 1)?, text(row, 21)?)));
         if ask(row).is_err() || detail().is_err() {
             damaged.push(row.get(0)?);
         }
@@ -360,7 +372,7 @@ pub(super) fn events_after(
     max_bytes: usize,
 ) -> rusqlite::Result<Changes> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS}, seq, kind FROM events JOIN asks ON asks.id = events.ask
+        "SELECT {COLUMNS}, seq, events.kind AS change FROM events JOIN asks ON asks.id = events.ask
          WHERE seq > ?1 ORDER BY seq"
     ))?;
     let mut rows = statement.query([after])?;
@@ -374,7 +386,7 @@ pub(super) fn events_after(
         looked_at += 1;
         let cursor = Cursor(row.get("seq")?);
         page.through = cursor;
-        let kind: String = row.get("kind")?;
+        let kind: String = row.get("change")?;
         let Some(kind) = ChangeKind::from_name(&kind) else { continue };
         match ask(row) {
             Ok(ask) => {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::ask::Host;
+
 use super::StoreError;
 
 /// Only a person's own tool can hold the file. It gets so long to let go.
@@ -79,9 +81,17 @@ const MIGRATIONS: &[&str] = &[
     UPDATE asks SET asker = detail ->> '$.client.agent_pid' WHERE outcome IS NULL AND json_valid(detail);
     UPDATE asks SET origin = 'probe' WHERE origin = 'claude-code' AND session LIKE 'doctor-%';
 ",
+    "
+    ALTER TABLE asks ADD COLUMN kind TEXT NOT NULL DEFAULT 'question';
+    ALTER TABLE asks ADD COLUMN subject TEXT;           -- JSON; NULL for a question
+    ALTER TABLE asks ADD COLUMN host TEXT;              -- whose daemon opened it; filled when the file is opened
+",
 ];
 
 pub(super) const NEWEST: u32 = MIGRATIONS.len() as u32;
+
+/// Rows of older schemas do not name a host.
+const FIRST_WITH_HOST: u32 = 5;
 
 /// Whether the file is ours and of a version that is known. Its version comes back. One without any tables becomes ours, but only if
 /// there cannot have been a store before (`is_first`): otherwise what was in it is lost, and nobody shall overlook that.
@@ -119,14 +129,19 @@ pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     if is_busy { Err(StoreError::NoTransaction) } else { Ok(connection) }
 }
 
-/// Prepares a connection and brings the file to the newest schema, or refuses without touching it.
-pub(super) fn prepare(connection: &mut Connection, is_first: bool) -> Result<(), StoreError> {
+/// Prepares a connection and brings the file to the newest schema, or refuses without touching it. The daemon of `host` is the only one
+/// that uses the file, so it takes over what is open: a machine that was renamed, or got the file from another one, loses nothing.
+pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) -> Result<(), StoreError> {
     connection.busy_timeout(BUSY)?;
     let version = check(connection, is_first)?;
     configure(connection)?;
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version as usize..] {
         transaction.execute_batch(migration)?;
+    }
+    transaction.execute("UPDATE asks SET host = ?1 WHERE outcome IS NULL AND host IS NOT ?1", [host.as_str()])?;
+    if version < FIRST_WITH_HOST {
+        transaction.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", NEWEST)?;

@@ -3,9 +3,12 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of what was asked, under which key.
-pub(super) fn of_questions(key: &str, questions: &str) -> i64 {
-    sum([key, questions])
+/// Of what was asked, under which key. Without a subject it is the sum that versions before kinds and subjects made.
+pub(super) fn of_questions(key: &str, questions: &str, kind: &str, subject: Option<&str>) -> i64 {
+    match subject {
+        None => sum([key, questions]),
+        Some(subject) => sum([key, questions, kind, subject]),
+    }
 }
 
 /// Of what the asker needs for its reply.

@@ -4,7 +4,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::ask::{OnTimeout, Origin};
+use crate::ask::{Kind, OnTimeout, Origin, Outcome};
 
 struct World {
     _dir: TempDir,
@@ -15,7 +15,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, host()).unwrap();
         assert!(loaded.open.is_empty());
         let published = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&published);
@@ -48,11 +48,17 @@ impl World {
     }
 }
 
+fn host() -> Host {
+    Host::new("here")
+}
+
 fn new_ask(key: &str, detail: usize) -> NewAsk {
     NewAsk {
         key: key.parse().unwrap(),
         origin: Origin::Program,
         project: None,
+        kind: Kind::Question,
+        subject: None,
         questions: serde_json::from_value(json!([{"question": "Which?"}])).unwrap(),
         detail: "x".repeat(detail),
         expires_at: None,
@@ -124,7 +130,7 @@ async fn one_job_that_fails_leaves_the_others_of_its_batch_alone() {
     let go = world.hold().await;
     let owner = world.store.owner.clone();
     let failing = owner.call(true, |context| {
-        let id = rows::insert(context.connection, &new_ask("s__bad", 1), Timestamp::now())?;
+        let id = rows::insert(context.connection, &new_ask("s__bad", 1), &host(), Timestamp::now())?;
         change(context, id, ChangeKind::Opened, Timestamp::now())?;
         Err::<(), _>(StoreError::Foreign)
     });
@@ -229,7 +235,7 @@ async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
 async fn a_damaged_row_does_not_keep_the_others_away() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
-    let store = Opening::open(&path, true).unwrap().0.start(Box::new(|_| {})).unwrap();
+    let store = Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
     for key in ["s__whole", "s__damaged"] {
         store.open_ask(Arc::new(new_ask(key, 1)), Timestamp::now(), 64).await.unwrap();
     }
@@ -237,7 +243,7 @@ async fn a_damaged_row_does_not_keep_the_others_away() {
     let connection = Connection::open(&path).unwrap();
     connection.execute("UPDATE asks SET questions = '[' WHERE key = 's__damaged'", []).unwrap();
     drop(connection);
-    let (_, loaded) = Opening::open(&path, true).unwrap();
+    let (_, loaded) = Opening::open(&path, true, host()).unwrap();
     assert_eq!(loaded.open.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__whole"]);
 }
 

@@ -7,7 +7,7 @@ mod tool_input;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::ask::{Answer, Ask, Questions};
+use crate::ask::{Answer, Ask, Kind, Questions, Subject};
 
 use super::call::HookInput;
 
@@ -36,6 +36,8 @@ pub(super) trait CallKind: Sync {
 /// What a call asks.
 #[derive(Debug)]
 pub(super) struct Asked {
+    /// What the questions decide about.
+    pub(super) subject: Option<Subject>,
     pub(super) questions: Questions,
     /// Tells these questions from others, however their JSON is written.
     pub(super) digest: String,
@@ -61,14 +63,14 @@ pub(super) enum Decision {
     Deny(String),
 }
 
-const ALL: [&dyn CallKind; 1] = [&Question];
-
 /// The kind of the calls of a tool; `None` if the tool asks nobody.
-pub(super) fn asked_by(tool: &str) -> Option<&'static dyn CallKind> {
-    ALL.into_iter().find(|kind| kind.is_asked_by(tool))
+pub(super) fn asked_by(tool: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| of(*kind).is_asked_by(tool))
 }
 
-/// The kind of an ask.
-pub(super) fn of(_: &Ask) -> &'static dyn CallKind {
-    &Question
+/// What is special about a kind.
+pub(super) fn of(kind: Kind) -> &'static dyn CallKind {
+    match kind {
+        Kind::Question => &Question,
+    }
 }

@@ -28,7 +28,8 @@ impl CallKind for Question {
 
     fn asked(&self, tool_input: Option<&Value>) -> Result<Asked, InputError> {
         let tool_input = tool_input.unwrap_or(&Value::Null);
-        Ok(Asked { digest: tool_input::digest(tool_input)?, questions: tool_input::questions(tool_input)? })
+        let (digest, questions) = (tool_input::digest(tool_input)?, tool_input::questions(tool_input)?);
+        Ok(Asked { subject: None, questions, digest })
     }
 
     fn received(&self, hook: &HookInput) -> Result<Received, InputError> {
@@ -71,7 +72,7 @@ impl CallKind for Question {
     fn context(&self, ask: &Ask, answer: &Answer) -> String {
         let by = ask.settlement.as_ref().and_then(|settlement| settlement.by.as_ref());
         let channel = match by.map(|by| by.channel) {
-            Some(Channel::Page) => "on the Answerback page",
+            Some(Channel::Device) => "on the Answerback page",
             Some(Channel::Token) => "through the Answerback HTTP endpoint",
             Some(Channel::Socket) => "with an Answerback command on this machine",
             Some(Channel::Terminal) => "in the terminal",
