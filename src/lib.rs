@@ -21,6 +21,7 @@ mod config;
 mod daemon;
 mod doctor;
 mod http;
+mod inbox;
 mod instance;
 mod notify;
 mod picker;

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, QuestionFault};
+pub use answer::{Answer, AnswerError, QuestionFault};
 pub use change::{Change, ChangeKind, Cursor};
 pub use host::Host;
 pub use key::{AskKey, KeyError};

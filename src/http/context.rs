@@ -6,7 +6,6 @@ use axum::extract::State;
 use crate::api::{AskContext, Problem};
 
 use super::App;
-use super::asks::find;
 use super::extract::Key;
 
 /// The last thing the agent said before it asked, and its branch. Both may be unknown.
@@ -14,7 +13,7 @@ use super::extract::Key;
     (status = 200, body = AskContext, description = "What is known of it"),
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn context(State(app): State<App>, Key(key): Key) -> Result<JsonReply<AskContext>, Problem> {
-    let ask = find(&app, &key).await?;
+    let ask = app.inbox.get(&key).await?;
     let found = app.bridge.surroundings(&ask).await?;
     Ok(JsonReply(AskContext { said: found.said, branch: found.branch }))
 }

@@ -4,17 +4,15 @@
 //! our own page, which is looked at first (`entrance`).
 
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use serde_json::Value;
-
 use crate::access::{Ticket, Tickets, TokenHash, Tokens};
 use crate::address::PublicUrl;
-use crate::api::{AnswerRequest, Problem};
-use crate::ask::{Ask, Channel, Source};
+use crate::api::Problem;
+use crate::ask::{Channel, Source};
 use crate::store::DeviceKind;
 
 use super::entrance::{Entrance, Names, Peer};
@@ -68,30 +66,12 @@ impl Caller {
         }
     }
 
-    /// Refuses a button of an earlier life: what it shows may not be what is asked now.
-    pub(super) fn check_life(&self, ask: &Ask) -> Result<(), Problem> {
+    /// The ticket, if that is all it has.
+    pub(super) fn ticket(&self) -> Option<&Ticket> {
         match self {
-            Self::Ticket { ticket, .. } if ticket.id != ask.id => {
-                Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."))
-            }
-            _ => Ok(()),
+            Self::Ticket { ticket, .. } => Some(ticket),
+            Self::Anonymous | Self::Known { .. } | Self::Device { .. } | Self::Hook => None,
         }
-    }
-
-    /// Refuses to carry more than a button says: whoever has seen the notification could have written it.
-    pub(super) fn check_words(&self, ask: &Ask, request: &AnswerRequest) -> Result<(), Problem> {
-        let is_label = |(question, answer): (&String, &Value)| {
-            let question = ask.questions.get(question);
-            question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
-        };
-        let is_plain = request.notes.is_empty() && !request.partial && request.answers.iter().all(is_label);
-        if matches!(self, Self::Ticket { .. }) && !is_plain {
-            return Err(Problem::invalid(
-                "A notification answers with one of the options, and nothing else.",
-                Vec::new(),
-            ));
-        }
-        Ok(())
     }
 
     /// Whether it may see what it settles, and what others have said.

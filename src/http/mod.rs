@@ -49,6 +49,7 @@ use crate::access::Tokens;
 use crate::access::pairing::Pairings;
 use crate::api::{Problem, Version};
 use crate::claude_code::{Bridge, Deadline};
+use crate::inbox::Inbox;
 use crate::registry::Registry;
 use crate::store::Store;
 
@@ -76,6 +77,7 @@ pub(crate) struct App {
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     bridge: Arc<Bridge>,
+    inbox: Inbox,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -93,6 +95,7 @@ impl App {
     ) -> Self {
         Self {
             bridge: Arc::new(Bridge::new(registry.clone(), deadline, Shares::of_this_process().hooks)),
+            inbox: Inbox::new(registry.clone(), store.clone()),
             registry,
             store,
             guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),

@@ -1,0 +1,199 @@
+//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them. Every rule
+//! about that is here, once, whatever way a request comes in. It knows no HTTP.
+
+mod refusal;
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::access::Ticket;
+use crate::ask::{
+    Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions, Source,
+};
+use crate::registry::Registry;
+use crate::store::{Filter, Page, Store, StoreError};
+
+pub use refusal::Refusal;
+
+/// The longest path of a project, in bytes.
+const MAX_PROJECT: usize = 4096;
+/// Each program's ask gets a session and a call of so many random bytes.
+const RANDOM_BYTES: usize = 6;
+
+/// The one handle to the inbox; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    registry: Registry,
+    store: Store,
+}
+
+/// A list of asks.
+#[derive(Debug)]
+pub struct Listing {
+    /// The asks on this page.
+    pub page: Page,
+    /// The newest change when the list was made. The list may hold newer ones, and misses none up to this.
+    pub cursor: Cursor,
+}
+
+/// Questions that a program asks.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// What to ask.
+    pub questions: Vec<Question>,
+    /// The directory it is about.
+    pub project: Option<String>,
+    /// How long the answer is of use.
+    pub timeout: Option<SignedDuration>,
+}
+
+/// What somebody says to the questions of an ask.
+#[derive(Debug)]
+pub struct Words {
+    /// Question text to a text, or to several.
+    pub answers: IndexMap<String, Value>,
+    /// Question text to a note beside the answer.
+    pub notes: IndexMap<String, String>,
+    /// Whether questions may be left unanswered.
+    pub partial: bool,
+}
+
+/// On whose behalf an ask is settled.
+#[derive(Debug)]
+pub struct Author<'a> {
+    /// For the record.
+    pub source: Option<Source>,
+    /// The ticket, if that is all the author has.
+    pub ticket: Option<&'a Ticket>,
+}
+
+impl Inbox {
+    /// The inbox of a daemon.
+    pub fn new(registry: Registry, store: Store) -> Self {
+        Self { registry, store }
+    }
+
+    /// The newest change.
+    pub fn cursor(&self) -> Cursor {
+        *self.registry.cursor().borrow()
+    }
+
+    /// Returns as soon as the newest change is another than this one.
+    pub async fn changed(&self, since: Cursor) {
+        // It fails only if the registry is gone, and this holds one.
+        drop(self.registry.cursor().wait_for(|newest| *newest != since).await);
+    }
+
+    /// The asks that a filter shows, newest first.
+    pub async fn list(&self, filter: Filter) -> Result<Listing, StoreError> {
+        // The cursor comes first: a change in between is seen twice rather than missed.
+        let cursor = self.cursor();
+        Ok(Listing { page: self.registry.list(filter).await?, cursor })
+    }
+
+    /// The directories there are asks of.
+    pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
+        self.store.projects().await
+    }
+
+    /// The newest life of a key.
+    pub async fn get(&self, key: &AskKey) -> Result<Arc<Ask>, Refusal> {
+        self.registry.get(key).await?.ok_or(Refusal::Unknown)
+    }
+
+    /// Returns when the newest life of a key is settled.
+    pub async fn settled(&self, key: &AskKey) -> Result<(), StoreError> {
+        self.registry.settled(key).await.map(drop)
+    }
+
+    /// Opens an ask for a program.
+    pub async fn open(&self, inquiry: Inquiry) -> Result<Arc<Ask>, Refusal> {
+        let questions = Questions::new(inquiry.questions)?;
+        if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
+            return Err(Refusal::TooLong("The project is over 4 KiB."));
+        }
+        let ask = self.registry.open(NewAsk {
+            key: program_key()?,
+            origin: Origin::Program,
+            project: inquiry.project,
+            kind: Kind::Question,
+            subject: None,
+            questions,
+            detail: String::new(),
+            expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
+            on_timeout: OnTimeout::Native,
+            racing: false,
+            digest: None,
+            asker: None,
+        });
+        Ok(ask.await?)
+    }
+
+    /// Answers an ask. The first answer wins, and saying the same again is fine.
+    pub async fn answer(&self, key: &AskKey, words: &Words, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        if let Some(ticket) = author.ticket {
+            check_ticket(ticket, &ask, words)?;
+        }
+        let answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
+        self.settle(&ask, Outcome::Answered(answer), author).await
+    }
+
+    /// Refuses to answer. The asker is told, with the reason if there is one.
+    pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
+            return Err(Refusal::TooLong("The reason is over 16 KiB."));
+        }
+        let ask = self.get(key).await?;
+        self.settle(&ask, Outcome::Dismissed { reason }, author).await
+    }
+
+    /// Hands an ask back to the asker's own dialog.
+    pub async fn release(&self, key: &AskKey, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        self.settle(&ask, Outcome::Released, author).await
+    }
+
+    /// Takes back the question of a program. An agent takes back its own by hanging up.
+    pub async fn withdraw(&self, key: &AskKey, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        if ask.origin != Origin::Program {
+            return Err(Refusal::NotYours);
+        }
+        self.settle(&ask, Outcome::Withdrawn, author).await
+    }
+
+    async fn settle(&self, ask: &Ask, outcome: Outcome, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+        Ok(self.registry.settle(ask.id, outcome, author.source).await?)
+    }
+}
+
+/// A button in a notification carries a ticket, and everybody who sees the notification can use it. So it answers the question that the
+/// notification was about, with one of its options, and nothing else.
+fn check_ticket(ticket: &Ticket, ask: &Ask, words: &Words) -> Result<(), Refusal> {
+    if ticket.id != ask.id {
+        return Err(Refusal::AskedAgain);
+    }
+    let is_label = |(question, answer): (&String, &Value)| {
+        let question = ask.questions.get(question);
+        question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
+    };
+    let is_plain = words.notes.is_empty() && !words.partial && words.answers.iter().all(is_label);
+    if is_plain { Ok(()) } else { Err(Refusal::OptionsOnly) }
+}
+
+/// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.
+fn program_key() -> Result<AskKey, Refusal> {
+    let mut random = [0; 2 * RANDOM_BYTES];
+    getrandom::fill(&mut random)?;
+    let (session, call) = random.split_at(RANDOM_BYTES);
+    Ok(AskKey::new(&format!("program-{}", hex(session)), &hex(call))?)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
