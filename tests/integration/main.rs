@@ -46,4 +46,5 @@ mod sign_in;
 mod store;
 mod stuck;
 mod trust;
+mod walls;
 mod world;
