@@ -1,9 +1,11 @@
 //! Who is waiting for what. The registry opens, settles and expires asks, parks askers on them and wakes them.
 //!
-//! - It does no I/O: the store keeps the truth, and the open asks in memory only follow what the store has committed.
+//! - It does no I/O. The store decides, and the open asks in memory follow what the store has committed.
 //! - An ask is settled once, by the first settlement that commits.
-//! - A wait that is dropped withdraws its ask after a grace, so that a restart or a reconnect is no withdrawal.
+//! - A wait that is dropped withdraws its ask after a grace, so that a restart or a reconnect does not count as a withdrawal.
+//! - Deadlines, grace and withdrawal concern only the asks of this daemon's host.
 //! - No map guard lives across an `.await`.
+//! - It knows no Claude Code. An asker is whoever waits, and a race is a race with any other dialog.
 
 mod feed;
 mod open_asks;
@@ -31,10 +33,10 @@ pub use wait::{Wait, WaitEnd};
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the asks of an earlier daemon wait for their askers to come back.
 const RETURN_GRACE: Duration = Duration::from_secs(10);
-/// When the store cannot save what only we know of.
+/// Pauses between attempts to save an expiry or a withdrawal that the store could not save.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
-/// Bounds that no honest use meets; past them the asker gets its own dialog.
+/// Limits that ordinary use never reaches. Beyond them, the asker shows its own dialog.
 const MAX_OPEN: usize = 10_000;
 const MAX_OPEN_PER_SESSION: u32 = 64;
 
@@ -49,12 +51,12 @@ struct Shared {
     runtime: Handle,
 }
 
-/// What an asker finds when it comes (back).
+/// What an asker finds when it comes, or comes back.
 #[derive(Debug)]
 pub enum Attached {
-    /// It is parked.
+    /// The ask is open, and the asker is parked on it.
     Waiting(Wait),
-    /// The outcome is there already.
+    /// The ask has its outcome already.
     Settled(Arc<Ask>),
 }
 
@@ -64,10 +66,10 @@ pub enum OpenError {
     /// Too many are open.
     #[error("too many questions are open")]
     Full,
-    /// The key is that of other questions. Their answer is not for this asker.
+    /// Other questions were asked under this key. Their answer is not for this asker.
     #[error("other questions were asked under the same key")]
     OtherQuestions,
-    /// The ask came in over the socket and this asker has only the hook token, or the other way round.
+    /// The ask came in over the socket and this asker has only the hook token, or the reverse.
     #[error("somebody else asked under the same key")]
     OtherAsker,
     /// The store failed.
@@ -75,7 +77,7 @@ pub enum OpenError {
     Store(#[from] StoreError),
 }
 
-/// Whether an ask of the same key is the one that is asked for. Those of the first versions have no digest.
+/// Checks that an ask with the same key is the one that is asked for. Asks of the first versions have no digest.
 fn check_same(ask: &Ask, new: &NewAsk) -> Result<(), OpenError> {
     if ask.is_over_http() != (new.asker.as_deref() == Some(HTTP_ASKER)) {
         return Err(OpenError::OtherAsker);
@@ -106,7 +108,7 @@ pub enum SettleError {
 }
 
 impl Registry {
-    /// Takes up what the store holds, and starts it. Must be called in a runtime: deadlines go on from where they were.
+    /// Takes over the open asks of a store, and starts the store. Deadlines go on from where they were. Must be called in a runtime.
     pub fn start(opening: Opening, loaded: Loaded) -> Result<(Self, Store), StoreError> {
         let open = Arc::new(OpenAsks::new(loaded));
         let projection = Arc::clone(&open);
@@ -119,8 +121,8 @@ impl Registry {
         Ok((registry, store))
     }
 
-    /// Parks an asker on its ask, which is opened if it is not there. An outcome that stands is given at once; for an asker that
-    /// was parked before and lost its daemon, every outcome stands but that nobody was there to ask.
+    /// Parks an asker on its ask, and opens the ask if it is not there. If the ask has an outcome that stands, the asker gets it at once.
+    /// `resumed`: the asker was parked before and lost its daemon. Then every outcome but a withdrawal stands.
     pub async fn attach(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let new = Arc::new(new);
         if let Some(ask) = self.0.open.get(&new.key) {
@@ -150,11 +152,11 @@ impl Registry {
         }
     }
 
-    /// A place among those who wait, if the ask is open. One that was deferred is waited for again.
+    /// Parks an asker if the ask is open. A deferred ask is resumed by that.
     async fn park(&self, new: &NewAsk) -> Result<Option<Wait>, StoreError> {
         let Some(parked) = self.0.open.park(&new.key) else { return Ok(None) };
         let ask = Arc::clone(&parked.ask);
-        // The wait comes first: if this is cancelled, dropping it leaves the place.
+        // The wait is made first: if this call is cancelled, dropping the wait gives up the place.
         let wait = Wait::new(self.clone(), parked);
         if ask.deferred
             && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, Timestamp::now()).await?
@@ -164,12 +166,13 @@ impl Registry {
         Ok(Some(wait))
     }
 
-    /// Opens an ask nobody is parked on.
+    /// Opens an ask without parking anybody on it.
     pub async fn open(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
         self.open_or_find(&Arc::new(new)).await
     }
 
-    /// Goes on when the caller is gone: what has been opened needs its deadline, and an asker or a withdrawal.
+    /// Opens an ask, or finds the life that stands. It is a task of its own and goes on if the caller is gone, because an ask that has been
+    /// opened needs its deadline, and an asker or a withdrawal.
     async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Arc<Ask>, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
@@ -185,11 +188,11 @@ impl Registry {
                 }
             }
         });
-        // A task that ends without a result ends with the daemon.
+        // A task without a result was cancelled because the daemon ends.
         opening.await.unwrap_or(Err(OpenError::Store(StoreError::Closed)))
     }
 
-    /// Gives an ask its outcome. `Ok` means that this outcome is on disk, now or from before.
+    /// Gives an ask its outcome. `Ok` means that this outcome is on disk, from this call or an earlier one.
     pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
         let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
         let (ask, won) = self.0.store.settle(id, settlement).await?;
@@ -212,7 +215,7 @@ impl Registry {
         }
     }
 
-    /// The newest life of a key, once it is settled. A mere reader: it keeps nothing open.
+    /// The newest life of a key, once it is settled. Unlike a wait, this does not keep the ask open.
     pub async fn settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
         if let Some((_, waiters)) = self.0.open.waiters(key) {
             let mut signal = waiters.signal.subscribe();
@@ -223,13 +226,13 @@ impl Registry {
         self.0.store.ask(key.clone()).await
     }
 
-    /// What the origin kept for its reply.
+    /// What the asker needs for its reply, as it was handed in.
     pub async fn detail(&self, id: AskId) -> Result<String, StoreError> {
         self.0.store.detail(id).await
     }
 
-    /// The asks a filter shows, newest first. The open ones come from memory, however many are
-    /// settled; only a search needs the store.
+    /// The asks that a filter shows, newest first. Open asks come from memory, so it does not matter how many are settled. A search needs
+    /// the store.
     pub async fn list(&self, filter: Filter) -> Result<Page, StoreError> {
         let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
         if filter.state != StateFilter::Open || needs_store {
@@ -260,7 +263,7 @@ impl Registry {
         Feed::new(self.clone(), after)
     }
 
-    /// An asker has come or gone by the end of the grace, or its question is withdrawn. A program's question needs no asker.
+    /// Withdraws an ask if nobody parks on it within the grace. A program's ask needs no wait.
     fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration) {
         if let Some((ask, waiters)) = self.0.open.waiters(key)
             && ask.origin.needs_wait()
@@ -294,8 +297,8 @@ impl Registry {
         });
     }
 
-    /// Ends an ask of our own accord. It tries until the store can save it, because nobody else will: a full disk must not
-    /// keep an ask open for ever.
+    /// Ends an ask that nobody settled. It tries until the store can save that, because nobody else will: a full disk must not keep an ask
+    /// open for ever.
     async fn end_unasked(&self, ask: &Ask, outcome: Outcome) {
         let mut pause = FIRST_RETRY;
         loop {
@@ -303,7 +306,7 @@ impl Registry {
                 (Outcome::Expired, OnTimeout::Defer) => self.0.store.defer(ask.id, Timestamp::now()).await.map(drop),
                 _ => match self.settle(ask.id, outcome.clone(), None).await {
                     Err(SettleError::Store(error)) => Err(error),
-                    // Somebody else settled it, which is as good.
+                    // Settled by us or by somebody else: it is over.
                     _ => Ok(()),
                 },
             };
