@@ -251,8 +251,8 @@ mod tests {
     async fn who_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let (live, seen) = (registry.live(), *registry.cursor().borrow());
         let plan = Plan::new(Duration::ZERO);
         let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };

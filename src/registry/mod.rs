@@ -21,7 +21,7 @@ use crate::ask::{
     Answer, Ask, AskId, AskKey, Channel, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt,
     Report, Settlement, Source, Verdict,
 };
-use crate::store::{Changes, Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
+use crate::store::{AskPage, Changes, Filter, Opened, Opening, Settled, Snapshot, StateFilter, Store, StoreError};
 
 pub use live::Live;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -108,8 +108,8 @@ pub enum SettleError {
 
 impl Registry {
     /// Takes up what the store holds, and starts it. Must be called in a runtime: deadlines go on from where they were.
-    pub fn start(opening: Opening, loaded: Loaded) -> Result<(Self, Store), StoreError> {
-        let open = Arc::new(OpenAsks::new(loaded));
+    pub fn start(opening: Opening, snapshot: Snapshot) -> Result<(Self, Store), StoreError> {
+        let open = Arc::new(OpenAsks::new(snapshot));
         let projection = Arc::clone(&open);
         let store = opening.start(Box::new(move |change| projection.apply(change)))?;
         let registry = Self(Arc::new(Shared { store: store.clone(), open, runtime: Handle::current() }));
@@ -284,11 +284,13 @@ impl Registry {
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, now or from before.
     pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
         let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
-        let (ask, won) = self.0.store.settle(id, settlement).await?;
-        if won {
-            tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
-            return Ok(ask);
-        }
+        let ask = match self.0.store.settle(id, settlement).await? {
+            Settled::Now(ask) => {
+                tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
+                return Ok(ask);
+            }
+            Settled::Before(ask) => ask,
+        };
         match ask.settlement.as_ref().map(|first| first.outcome.judge(&outcome)) {
             Some(Verdict::Repeated) => Ok(ask),
             Some(Verdict::Conflict) => Err(SettleError::Conflict(ask)),
@@ -322,7 +324,7 @@ impl Registry {
 
     /// The asks a filter shows, newest first. The open ones come from memory, however many are
     /// settled; only a search needs the store.
-    pub async fn list(&self, filter: Filter) -> Result<Page, StoreError> {
+    pub async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
         let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
         if filter.state != StateFilter::Open || needs_store {
             return self.0.store.list(filter).await;
@@ -339,7 +341,7 @@ impl Registry {
         let more = asks.len() > filter.limit;
         asks.truncate(filter.limit);
         let next = asks.last().filter(|_| more).map(|ask| ask.id);
-        Ok(Page { asks, damaged: 0, next })
+        Ok(AskPage { asks, damaged: 0, next })
     }
 
     /// The newest change, to look at and to wait on.
@@ -354,7 +356,7 @@ impl Registry {
 
     /// Changes from before: a page of at most so many, or fewer where they are large.
     pub async fn changes_after(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
-        self.0.store.changes_after(after, limit).await
+        self.0.store.changes(after, limit).await
     }
 
     /// An asker has come or gone by the end of the grace, or its question is withdrawn. A program's question needs no asker.
