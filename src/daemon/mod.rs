@@ -57,10 +57,10 @@ pub async fn run(
     let file = instance.paths().store();
     // A first start makes the store before the tokens. So without tokens there was no store before.
     let is_first = !instance.paths().tokens().exists();
-    let (opening, loaded) = Opening::open(&file, is_first, Host::new(&address::host_name()))
+    let (opening, snapshot) = Opening::open(&file, is_first, Host::new(&address::host_name()))
         .with_context(|| format!("cannot use {}", file.display()))?;
-    let open = loaded.open.len();
-    let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
+    let open = snapshot.open.len();
+    let (registry, store) = Registry::start(opening, snapshot).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
     let config_file = instance.paths().config_file();
     if config.is_exposed(&config_file) {

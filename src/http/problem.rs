@@ -81,7 +81,7 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
-        if matches!(error, StoreError::DamagedRow(_)) {
+        if matches!(error, StoreError::DamagedAsk(_)) {
             return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "This question cannot be read any more.")
                 .hint("Its row in the store is damaged. `answerback doctor` says what to do.");
         }

@@ -14,7 +14,7 @@ use crate::ask::{
     Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions, Source,
 };
 use crate::registry::Registry;
-use crate::store::{Filter, Page, Store, StoreError};
+use crate::store::{AskPage, Filter, Store, StoreError};
 
 pub use refusal::Refusal;
 
@@ -34,7 +34,7 @@ pub struct Inbox {
 #[derive(Debug)]
 pub struct Listing {
     /// The asks on this page.
-    pub page: Page,
+    pub page: AskPage,
     /// The newest change when the list was made. The list may hold newer ones, and misses none up to this.
     pub cursor: Cursor,
 }

@@ -222,8 +222,8 @@ mod tests {
     async fn a_notifier_that_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);
         let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };
         let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));

@@ -74,7 +74,7 @@ impl Feed {
     pub async fn next(&mut self) -> Result<Option<Arc<Change>>, StoreError> {
         loop {
             if self.is_behind && self.replay.is_empty() {
-                let page = self.registry.0.store.changes_after(self.passed, REPLAY_PAGE).await?;
+                let page = self.registry.0.store.changes(self.passed, REPLAY_PAGE).await?;
                 self.is_behind = !page.is_end;
                 if page.changes.is_empty() {
                     self.passed = self.passed.max(page.through);
@@ -150,8 +150,8 @@ mod tests {
     #[tokio::test]
     async fn a_reader_gets_every_change_once_wherever_it_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let open = |n: usize, weight: usize| {
             let project = Some("x".repeat(weight));
             registry.open(crate::ask::NewAsk { project, ..new_ask(&format!("program-{n}__t")) })
@@ -180,8 +180,8 @@ mod tests {
     #[tokio::test]
     async fn a_reader_goes_on_without_what_it_cannot_read() {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         registry.open(new_ask("program-1__t")).await.unwrap();
         let mut feed = registry.feed(Some(Cursor(0)));
         store.close().await;

@@ -23,7 +23,7 @@ use tokio::time::sleep;
 use crate::ask::{
     Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{Filter, Loaded, Opened, Opening, Page, StateFilter, Store, StoreError};
+use crate::store::{AskPage, Filter, Opened, Opening, Settled, Snapshot, StateFilter, Store, StoreError};
 
 pub use feed::Feed;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -109,8 +109,8 @@ pub enum SettleError {
 
 impl Registry {
     /// Takes over the open asks of a store, and starts the store. Deadlines go on from where they were. Must be called in a runtime.
-    pub fn start(opening: Opening, loaded: Loaded) -> Result<(Self, Store), StoreError> {
-        let open = Arc::new(OpenAsks::new(loaded));
+    pub fn start(opening: Opening, snapshot: Snapshot) -> Result<(Self, Store), StoreError> {
+        let open = Arc::new(OpenAsks::new(snapshot));
         let projection = Arc::clone(&open);
         let store = opening.start(Box::new(move |change| projection.apply(change)))?;
         let registry = Self(Arc::new(Shared { store: store.clone(), open, runtime: Handle::current() }));
@@ -195,11 +195,13 @@ impl Registry {
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, from this call or an earlier one.
     pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
         let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
-        let (ask, won) = self.0.store.settle(id, settlement).await?;
-        if won {
-            tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
-            return Ok(ask);
-        }
+        let ask = match self.0.store.settle(id, settlement).await? {
+            Settled::Now(ask) => {
+                tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
+                return Ok(ask);
+            }
+            Settled::Before(ask) => ask,
+        };
         match ask.settlement.as_ref().map(|first| first.outcome.judge(&outcome)) {
             Some(Verdict::Repeated) => Ok(ask),
             Some(Verdict::Conflict) => Err(SettleError::Conflict(ask)),
@@ -233,7 +235,7 @@ impl Registry {
 
     /// The asks that a filter shows, newest first. Open asks come from memory, so it does not matter how many are settled. A search needs
     /// the store.
-    pub async fn list(&self, filter: Filter) -> Result<Page, StoreError> {
+    pub async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
         let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
         if filter.state != StateFilter::Open || needs_store {
             return self.0.store.list(filter).await;
@@ -250,7 +252,7 @@ impl Registry {
         let more = asks.len() > filter.limit;
         asks.truncate(filter.limit);
         let next = asks.last().filter(|_| more).map(|ask| ask.id);
-        Ok(Page { asks, damaged: 0, next })
+        Ok(AskPage { asks, damaged: 0, next })
     }
 
     /// The newest change, to look at and to wait on.

@@ -7,7 +7,7 @@ use dashmap::DashMap;
 use tokio::sync::{broadcast, watch};
 
 use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor, Outcome};
-use crate::store::Loaded;
+use crate::store::Snapshot;
 
 use super::feed::Ring;
 use super::race::{Fingerprint, is_of};
@@ -117,12 +117,12 @@ pub(super) struct OpenAsks {
 }
 
 impl OpenAsks {
-    pub(super) fn new(loaded: Loaded) -> Self {
-        let by_key = DashMap::with_capacity(loaded.open.len());
-        for ask in loaded.open {
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        let by_key = DashMap::with_capacity(snapshot.open.len());
+        for ask in snapshot.open {
             by_key.insert(ask.key.clone(), OpenAsk::new(Arc::new(ask)));
         }
-        Self { by_key, unclaimed: Mutex::default(), ring: Ring::new(), cursor: watch::channel(loaded.cursor).0 }
+        Self { by_key, unclaimed: Mutex::default(), ring: Ring::new(), cursor: watch::channel(snapshot.cursor).0 }
     }
 
     /// Takes over a committed change and wakes the waits. Runs on the store's thread.

@@ -18,8 +18,8 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
-        Self { registry: Registry::start(opening, loaded).unwrap().0, dir }
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        Self { registry: Registry::start(opening, snapshot).unwrap().0, dir }
     }
 
     fn file(&self) -> PathBuf {
@@ -189,11 +189,11 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
         store.open_ask(Arc::new(new), Timestamp::now(), 64).await.unwrap();
     }
     store.close().await;
-    let (opening, mut loaded) = open("here");
-    for ask in loaded.open.iter_mut().filter(|ask| ask.key.tool_use_id() == "theirs") {
+    let (opening, mut snapshot) = open("here");
+    for ask in snapshot.open.iter_mut().filter(|ask| ask.key.tool_use_id() == "theirs") {
         ask.host = Host::new("elsewhere");
     }
-    let (registry, _) = Registry::start(opening, loaded).unwrap();
+    let (registry, _) = Registry::start(opening, snapshot).unwrap();
     let (ours, theirs): (AskKey, AskKey) = ("s__ours".parse().unwrap(), "s__theirs".parse().unwrap());
     let ours = timeout(Duration::from_secs(20), registry.settled(&ours)).await.unwrap().unwrap().unwrap();
     assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
@@ -241,8 +241,8 @@ async fn play(steps: &[Step]) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("asks.db");
     let start = || {
-        let (opening, loaded) = Opening::open(&file, true, Host::new("here")).unwrap();
-        Registry::start(opening, loaded).unwrap()
+        let (opening, snapshot) = Opening::open(&file, true, Host::new("here")).unwrap();
+        Registry::start(opening, snapshot).unwrap()
     };
     let (mut registry, mut store) = start();
     let mut waits: Vec<tokio::task::JoinHandle<WaitEnd>> = Vec::new();

@@ -4,19 +4,27 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::ask::{Kind, OnTimeout, Origin, Outcome};
+use crate::ask::{Outcome, samples};
+use crate::store;
+use crate::store::conformance::Place;
+
+/// An empty place for the conformance suite.
+pub(in crate::store) fn place() -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    Box::new(move |host| store::Opening::open(&dir.path().join("asks.db"), true, host).unwrap())
+}
 
 struct World {
     _dir: TempDir,
-    store: Store,
+    store: Sqlite,
     published: Arc<Mutex<Vec<Arc<Change>>>>,
 }
 
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true, host()).unwrap();
-        assert!(loaded.open.is_empty());
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, host()).unwrap();
+        assert!(snapshot.open.is_empty());
         let published = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&published);
         let store = opening.start(Box::new(move |change| sink.lock().unwrap().push(Arc::clone(change)))).unwrap();
@@ -53,20 +61,7 @@ fn host() -> Host {
 }
 
 fn new_ask(key: &str, detail: usize) -> NewAsk {
-    NewAsk {
-        key: key.parse().unwrap(),
-        origin: Origin::Program,
-        project: None,
-        kind: Kind::Question,
-        subject: None,
-        questions: serde_json::from_value(json!([{"question": "Which?"}])).unwrap(),
-        detail: "x".repeat(detail),
-        expires_at: None,
-        on_timeout: OnTimeout::Native,
-        racing: false,
-        digest: None,
-        asker: None,
-    }
+    NewAsk { detail: "x".repeat(detail), ..samples::new_ask(key) }
 }
 
 fn released() -> Settlement {
@@ -114,13 +109,13 @@ async fn a_full_disk_is_told_and_nothing_is_published() {
     limit(1).await.unwrap();
     let large = Arc::new(new_ask("s__large", 500_000));
     let refused = world.store.open_ask(large, Timestamp::now(), 64).await;
-    assert!(matches!(&refused, Err(StoreError::Sqlite(error)) if error.to_string().contains("full")), "{refused:?}");
+    assert!(matches!(&refused, Err(StoreError::Full(said)) if said.contains("full")), "{refused:?}");
     assert_eq!(world.published(), before);
     assert!(world.store.ask("s__large".parse().unwrap()).await.unwrap().is_none());
     // What is read is not affected, and when there is room again, all is well.
     assert!(world.store.ask("s__first".parse().unwrap()).await.unwrap().is_some());
     limit(1_000_000).await.unwrap();
-    assert!(world.store.settle(first, released()).await.unwrap().1);
+    assert!(matches!(world.store.settle(first, released()).await.unwrap(), Settled::Now(_)));
     assert_eq!(world.published(), before + 1);
 }
 
@@ -130,7 +125,7 @@ async fn one_job_that_fails_leaves_the_others_of_its_batch_alone() {
     let go = world.hold().await;
     let owner = world.store.owner.clone();
     let failing = owner.call(true, |context| {
-        let id = rows::insert(context.connection, &new_ask("s__bad", 1), &host(), Timestamp::now())?;
+        let id = asks::insert(context.connection, &new_ask("s__bad", 1), &host(), Timestamp::now())?;
         change(context, id, ChangeKind::Opened, Timestamp::now())?;
         Err::<(), _>(StoreError::Foreign)
     });
@@ -161,77 +156,6 @@ async fn a_batch_that_cannot_be_committed_is_told_to_all_of_it() {
 }
 
 #[tokio::test]
-async fn changes_are_published_before_their_caller_is_told_and_in_order() {
-    let world = World::new();
-    for n in 0..20 {
-        let opened = id(world.open(&format!("s__t{n}")).await);
-        assert_eq!(world.published(), 2 * n + 1);
-        world.store.settle(opened, released()).await.unwrap();
-        assert_eq!(world.published(), 2 * n + 2);
-    }
-    let cursors: Vec<_> = world.published.lock().unwrap().iter().map(|change| change.cursor).collect();
-    assert!(cursors.windows(2).all(|pair| pair[0] < pair[1]));
-    let read = world.store.changes_after(cursors[9], 100).await.unwrap();
-    assert_eq!(read.changes.iter().map(|change| change.cursor).collect::<Vec<_>>(), cursors[10..]);
-}
-
-#[tokio::test]
-async fn a_page_of_changes_is_bounded_in_bytes_and_the_pages_make_up_all() {
-    let world = World::new();
-    let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(100_000)}]}]);
-    for n in 0..10 {
-        let new =
-            NewAsk { questions: serde_json::from_value(question.clone()).unwrap(), ..new_ask(&format!("s{n}__t"), 1) };
-        id(world.store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
-    }
-    let (mut last, mut sizes) = (Cursor(0), Vec::new());
-    loop {
-        let page = world.store.changes_after(last, 256).await.unwrap();
-        last = page.through;
-        sizes.push(page.changes.len());
-        if page.is_end {
-            break;
-        }
-    }
-    assert_eq!(sizes, [3, 3, 3, 1]);
-}
-
-#[tokio::test]
-async fn a_session_has_so_many_open_asks_and_known_ones_are_found_all_the_same() {
-    let world = World::new();
-    id(world.open("s__a").await);
-    let open = |key: &str| {
-        let (store, new) = (world.store.clone(), Arc::new(new_ask(key, 1)));
-        async move { store.open_ask(new, Timestamp::now(), 1).await.unwrap() }
-    };
-    assert!(matches!(open("s__b").await, Opened::Full));
-    assert!(matches!(open("s__a").await, Opened::Known(_)));
-    assert!(matches!(open("other__b").await, Opened::New(_)));
-}
-
-#[tokio::test]
-async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on() {
-    let world = World::new();
-    let now = Timestamp::now();
-    let long_ago = now - jiff::SignedDuration::from_hours(48);
-    for key in ["s__old", "s__recent", "s__open"] {
-        let opened = world.store.open_ask(Arc::new(new_ask(key, 1)), long_ago, 64).await;
-        let at = if key == "s__old" { long_ago } else { now };
-        if key != "s__open" {
-            let settlement = Settlement { at, ..released() };
-            world.store.settle(id(opened), settlement).await.unwrap();
-        }
-    }
-    let newest = world.published.lock().unwrap().last().unwrap().cursor;
-    assert_eq!(world.store.purge(now - jiff::SignedDuration::from_hours(24)).await.unwrap(), 1);
-    let filter = Filter::all(StateFilter::All, 10);
-    let left = world.store.list(filter).await.unwrap().asks;
-    assert_eq!(left.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__open", "s__recent"]);
-    id(world.open("s__next").await);
-    assert!(world.published.lock().unwrap().last().unwrap().cursor > newest);
-}
-
-#[tokio::test]
 async fn a_damaged_row_does_not_keep_the_others_away() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
@@ -243,29 +167,51 @@ async fn a_damaged_row_does_not_keep_the_others_away() {
     let connection = Connection::open(&path).unwrap();
     connection.execute("UPDATE asks SET questions = '[' WHERE key = 's__damaged'", []).unwrap();
     drop(connection);
-    let (_, loaded) = Opening::open(&path, true, host()).unwrap();
-    assert_eq!(loaded.open.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__whole"]);
+    let (_, snapshot) = Opening::open(&path, true, host()).unwrap();
+    assert_eq!(snapshot.open.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__whole"]);
 }
 
 #[tokio::test]
-async fn devices_that_are_not_used_are_forgotten() {
-    let world = World::new();
-    let store = &world.store;
-    let (now, day) = (Timestamp::now(), jiff::SignedDuration::from_hours(24));
-    let page = store.add_device("Browser".into(), DeviceKind::Page, [1; 32], now - day * 60).await.unwrap();
-    let at = |token: u8, time: Timestamp| async move { store.device([token; 32], time).await.unwrap() };
-    assert_eq!(at(1, now - day * 31).await.unwrap().name, "Browser");
-    assert_eq!(at(1, now - day * 30).await, None);
-    assert_eq!(at(2, now).await, None);
-    store.device_seen(page, now - day * 20).await.unwrap();
-    assert_eq!(at(1, now).await.unwrap().last_seen_at.as_millisecond(), (now - day * 20).as_millisecond());
+async fn who_opens_the_file_takes_over_what_is_open_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("asks.db");
+    let open = |host: &str| Opening::open(&path, true, Host::new(host)).unwrap();
+    let store = open("here").0.start(Box::new(|_| {})).unwrap();
+    for key in ["s__open", "s__settled"] {
+        let opened = id(store.open_ask(Arc::new(new_ask(key, 1)), Timestamp::now(), 64).await);
+        if key == "s__settled" {
+            store.settle(opened, released()).await.unwrap();
+        }
+    }
+    store.close().await;
+    let (opening, snapshot) = open("renamed");
+    let hosts: Vec<_> = snapshot.open.iter().map(|ask| (ask.key.as_str(), ask.host.as_str())).collect();
+    assert_eq!(hosts, [("s__open", "renamed")]);
+    let store = opening.start(Box::new(|_| {})).unwrap();
+    // It was this one's to the end.
+    let settled = store.ask("s__settled".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(settled.host.as_str(), "here");
+}
 
-    let phone = store.add_device("Phone".into(), DeviceKind::Paired, [2; 32], now - day * 40).await.unwrap();
-    assert_eq!(store.devices(now).await.unwrap().len(), 2);
-    assert_eq!(at(2, now + day * 49).await.unwrap().kind, DeviceKind::Paired);
-    assert_eq!(at(2, now + day * 50).await, None);
-    assert!(store.remove_device(phone).await.unwrap() && !store.remove_device(phone).await.unwrap());
-    assert_eq!(at(2, now).await, None);
-    // Nobody gets its id.
-    assert_ne!(store.add_device("Other".into(), DeviceKind::Paired, [3; 32], now).await.unwrap(), phone);
+#[tokio::test]
+async fn a_subject_that_was_changed_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("asks.db");
+    let store = Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
+    let subject = serde_json::from_value(json!({"command": "ls"})).unwrap();
+    let new = NewAsk { subject: Some(subject), ..new_ask("s__t", 1) };
+    let id = id(store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
+    store.close().await;
+    check(&path, false).unwrap();
+    for (change, is_damage) in [
+        ("subject = '{\"command\":\"rm\"}'", true),
+        ("subject = NULL", true),
+        ("subject = '{\"command\":\"ls\"}'", false),
+        ("kind = 'unknown'", true),
+    ] {
+        Connection::open(&path).unwrap().execute(&format!("UPDATE asks SET {change}"), []).unwrap();
+        let checked = check(&path, false);
+        let found = matches!(&checked, Err(StoreError::DamagedAsks(ids)) if *ids == [id]);
+        assert_eq!((found, checked.is_ok()), (is_damage, !is_damage), "{change}: {checked:?}");
+    }
 }

@@ -1,8 +1,8 @@
-//! The owner thread: jobs in, one transaction for all that are waiting, changes published in the order of their commit.
+//! The owner thread takes jobs, runs all that are waiting in one transaction, and publishes their changes in the order of the commit.
 //!
-//! A commit that fails because of the disk may be there all the same: what was written is in the file, and only its way to the disk is
-//! unknown. Then the file is opened again and what is in it is brought to the disk in another way. If that works, it is known which it
-//! is. If not, nobody is told anything certain, and the store ends: the next daemon reads what is there.
+//! A commit that fails because of the disk may be in the file all the same: nobody knows whether it got to the disk. Then the thread
+//! opens the file again, which makes SQLite bring everything to the disk in another way. If that works, the file tells whether the
+//! commit is there. If it does not, callers are told that it is not known, and the store ends. The next daemon reads what is there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,21 +13,20 @@ use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::ask::Change;
+use crate::store::{Sink, StoreError};
 
+use super::error::{is_damage, may_have_committed};
 use super::files::{Before, Files};
-use super::{StoreError, rows, schema};
+use super::{events, schema};
 
 /// The most jobs that share one commit: bounds how long the first of them waits for the last.
 const MAX_BATCH: usize = 256;
-
-/// Called on the owner thread for each committed change, before anybody is told that it is committed.
-pub type Sink = Box<dyn Fn(&Arc<Change>) + Send>;
 
 /// What a job sees: the open transaction, and where it puts the changes it made.
 pub(super) struct Context<'a> {
     pub(super) connection: &'a Connection,
     pub(super) changes: &'a mut Vec<Arc<Change>>,
-    /// Set when a job meets something in the files that makes no sense.
+    /// Set when a job could not read something in the files, or it made no sense.
     met_damage: &'a mut bool,
 }
 
@@ -163,7 +162,7 @@ impl StoreThread {
         let before = match writes.then(|| self.files.before_commit(connection)).transpose() {
             Ok(before) => before,
             Err(changed) => {
-                let failure = self.fail(StoreError::Changed(changed));
+                let failure = self.fail(changed.into());
                 tracing::error!(%failure, "the files of the store were changed");
                 refuse(batch, &failure);
                 self.failing.send_replace(true);
@@ -180,7 +179,7 @@ impl StoreThread {
         let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
         // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
         let committed = if connection.is_autocommit() {
-            Err(StoreError::NoTransaction)
+            Err(StoreError::Undone)
         } else if let Some(before) = &before {
             self.commit_to_files(&changes, before)
         } else {
@@ -203,7 +202,7 @@ impl StoreThread {
             && let Some(connection) = &self.connection
             && let Err(changed) = self.files.check_whole(connection)
         {
-            let failure = self.fail(StoreError::Changed(changed));
+            let failure = self.fail(changed.into());
             tracing::error!(%failure, "the files of the store were changed");
         }
         // After everybody has been told.
@@ -218,12 +217,12 @@ impl StoreThread {
         match connection.execute_batch("COMMIT") {
             Ok(()) => match self.files.after_commit(before) {
                 Ok(()) => Ok(()),
-                Err(changed) => Err(self.fail(StoreError::Changed(changed))),
+                Err(changed) => Err(self.fail(changed.into())),
             },
             // Closing a file whose log was cut would write what is left of the log over the rest.
             Err(error) if before.log_was_truncated || is_damage(&error) => {
                 tracing::error!(%error, "a commit failed");
-                Err(self.fail(StoreError::Unknown(Arc::new(error))))
+                Err(self.fail(StoreError::Unknown(error.to_string())))
             }
             Err(error) if may_have_committed(&error) => self.reopen_and_compare(changes, error),
             Err(error) => Err(error.into()),
@@ -236,7 +235,7 @@ impl StoreThread {
         // Closing checkpoints the log: SQLite writes what it considers committed to the main file, unless that fails too.
         drop(self.connection.take().map(Connection::close));
         let reopened = schema::reopen(&self.path).and_then(|connection| {
-            let newest = rows::newest_event(&connection)?;
+            let newest = events::newest(&connection)?;
             let files = Files::of(&connection, &self.path)
                 .map_err(|error| StoreError::File(self.path.clone(), Arc::new(error)))?;
             Ok((connection, newest, files))
@@ -245,15 +244,15 @@ impl StoreThread {
             (Ok((connection, newest, files)), Some(last)) => {
                 self.connection = Some(connection);
                 self.files = files;
-                if newest >= last.cursor.0 { Ok(()) } else { Err(error.into()) }
+                if newest >= last.cursor { Ok(()) } else { Err(error.into()) }
             }
             // Nothing tells whether it is there, but the file is sound.
             (Ok((connection, _, files)), None) => {
                 self.connection = Some(connection);
                 self.files = files;
-                Err(StoreError::Unknown(Arc::new(error)))
+                Err(StoreError::Unknown(error.to_string()))
             }
-            (Err(_), _) => Err(self.fail(StoreError::Unknown(Arc::new(error)))),
+            (Err(_), _) => Err(self.fail(StoreError::Unknown(error.to_string()))),
         }
     }
 
@@ -275,34 +274,18 @@ fn refuse(batch: Vec<Job>, error: &StoreError) {
     }
 }
 
-/// Whether the file makes no sense to SQLite.
-fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
-}
-
-/// Whether a commit that failed like this may be in the file all the same. With a full disk, or a file that another program
-/// holds, it is certain that it is not.
-fn may_have_committed(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
-    !matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked | DiskFull))
-}
-
 /// One job's failure undoes that job and leaves the others of its batch alone.
 fn in_savepoint<T>(
     context: &mut Context<'_>,
     work: impl FnOnce(&mut Context<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     if context.connection.is_autocommit() {
-        return Err(StoreError::NoTransaction);
+        return Err(StoreError::Undone);
     }
     let before = context.changes.len();
     context.connection.execute_batch("SAVEPOINT job")?;
     let result = work(context);
-    if let Err(StoreError::Sqlite(error)) = &result {
-        *context.met_damage |=
-            is_damage(error) || error.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure);
-    }
+    *context.met_damage |= matches!(result, Err(StoreError::Damaged(_) | StoreError::Unreachable(_)));
     if result.is_err() {
         context.changes.truncate(before);
         // Where this fails there is no transaction any more, and nothing left to undo.

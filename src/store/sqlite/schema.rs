@@ -6,10 +6,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::ask::Host;
+use crate::store::StoreError;
 
-use super::StoreError;
-
-/// Only a person's own tool can hold the file. It gets so long to let go.
+/// How long to wait for another program that holds the file. Only a tool that a person runs can.
 pub(super) const BUSY: Duration = Duration::from_secs(1);
 
 /// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
@@ -126,7 +125,7 @@ pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     check(&connection, false)?;
     configure(&connection)?;
     let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if is_busy { Err(StoreError::NoTransaction) } else { Ok(connection) }
+    if is_busy { Err(StoreError::Busy("the log could not be emptied".to_owned())) } else { Ok(connection) }
 }
 
 /// Prepares a connection and brings the file to the newest schema, or refuses without touching it. The daemon of `host` is the only one

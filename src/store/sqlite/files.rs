@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use crate::store::StoreError;
+
 /// The length of the header of SQLite's write-ahead log.
 const WAL_HEADER: usize = 32;
 /// Its first bytes, but for the last bit, which tells the order of bytes.
@@ -38,15 +40,21 @@ pub(super) struct Files {
 /// What happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} {what}", .path.display())]
-pub struct FileChanged {
+pub(super) struct FileChanged {
     path: PathBuf,
     what: &'static str,
 }
 
-/// A look at the files before a commit, to compare with after it.
+impl From<FileChanged> for StoreError {
+    fn from(changed: FileChanged) -> Self {
+        Self::Changed(changed.to_string())
+    }
+}
+
+/// What a look at the files before a commit found, to compare with after it.
 #[derive(Debug)]
 pub(super) struct Before {
-    /// By whomever. SQLite itself does that, too, for another program.
+    /// Somebody truncated the log. SQLite itself may have done it, for another program.
     pub(super) log_was_truncated: bool,
 }
 
@@ -126,7 +134,7 @@ impl Seen {
     }
 }
 
-/// Zeros where it has none yet.
+/// The header of the log; zeros if it has none yet.
 fn read_header(log: &Path) -> io::Result<[u8; WAL_HEADER]> {
     let mut header = [0; WAL_HEADER];
     match File::open(log)?.read_exact_at(&mut header, 0) {

@@ -1,44 +1,20 @@
-//! The browsers and phones that are signed in. Of each one's token only the hash is kept.
+//! The devices that are signed in: the table `devices`.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row};
-use serde::{Deserialize, Serialize};
 
-use super::rows::{time_or_broken, to_word, word};
-use super::{Store, StoreError};
+use crate::store::{Device, DeviceKind, StoreError};
 
-/// A page of this machine is forgotten when it was not used for so long.
+use super::Sqlite;
+use super::row::{time_or_broken, to_word, word};
+
+/// A browser on this machine is forgotten when it was not used for so long.
 const PAGE_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A paired device too; it was more work to let it in.
+/// A paired device has longer, because it was more work to let it in.
 const PAIRED_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// How a device was let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceKind {
-    /// A browser on this machine, by a launch code.
-    Page,
-    /// Anything anywhere, by pairing.
-    Paired,
-}
-
-/// A device that may read, answer and ask.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
-    /// Never given to another.
-    pub id: i64,
-    /// What people call it.
-    pub name: String,
-    /// How it was let in.
-    pub kind: DeviceKind,
-    /// When it was let in.
-    pub created_at: Timestamp,
-    /// When it was last used, give or take some minutes.
-    pub last_seen_at: Timestamp,
-}
-
 const COLUMNS: &str = "id, name, kind, created_at, last_seen_at";
-/// Not yet forgotten.
+/// The condition for a device that is not forgotten yet.
 const LIVE: &str = "last_seen_at > CASE kind WHEN 'page' THEN :page ELSE :paired END";
 
 fn device(row: &Row<'_>) -> rusqlite::Result<Device> {
@@ -51,15 +27,14 @@ fn device(row: &Row<'_>) -> rusqlite::Result<Device> {
     })
 }
 
-/// Since when each kind must have been used.
+/// The times after which a page and a paired device must have been used.
 fn limits(now: Timestamp) -> (i64, i64) {
     let before = |life| now.checked_sub(life).unwrap_or(Timestamp::MIN).as_millisecond();
     (before(PAGE_LIFE), before(PAIRED_LIFE))
 }
 
-impl Store {
-    /// Lets a device in, and forgets those that were not used for too long.
-    pub async fn add_device(
+impl Sqlite {
+    pub(in crate::store) async fn add_device(
         &self,
         name: String,
         kind: DeviceKind,
@@ -81,8 +56,11 @@ impl Store {
             .await
     }
 
-    /// The device with this token.
-    pub async fn device(&self, token_hash: [u8; 32], now: Timestamp) -> Result<Option<Device>, StoreError> {
+    pub(in crate::store) async fn device(
+        &self,
+        token_hash: [u8; 32],
+        now: Timestamp,
+    ) -> Result<Option<Device>, StoreError> {
         self.owner
             .call(false, move |context| {
                 let (page, paired) = limits(now);
@@ -93,8 +71,7 @@ impl Store {
             .await
     }
 
-    /// All devices, oldest first.
-    pub async fn devices(&self, now: Timestamp) -> Result<Vec<Device>, StoreError> {
+    pub(in crate::store) async fn devices(&self, now: Timestamp) -> Result<Vec<Device>, StoreError> {
         self.owner
             .call(false, move |context| {
                 let (page, paired) = limits(now);
@@ -106,8 +83,7 @@ impl Store {
             .await
     }
 
-    /// Notes that a device was used.
-    pub async fn device_seen(&self, id: i64, at: Timestamp) -> Result<(), StoreError> {
+    pub(in crate::store) async fn device_seen(&self, id: i64, at: Timestamp) -> Result<(), StoreError> {
         self.owner
             .call(true, move |context| {
                 let update = "UPDATE devices SET last_seen_at = ?2 WHERE id = ?1";
@@ -117,8 +93,7 @@ impl Store {
             .await
     }
 
-    /// Forgets a device; `false` if there is none.
-    pub async fn remove_device(&self, id: i64) -> Result<bool, StoreError> {
+    pub(in crate::store) async fn remove_device(&self, id: i64) -> Result<bool, StoreError> {
         self.owner
             .call(true, move |context| Ok(context.connection.execute("DELETE FROM devices WHERE id = ?1", [id])? == 1))
             .await
