@@ -14,7 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
 
-use crate::access::Tickets;
+use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
 use crate::claude_code::Policy;
 use crate::config::Config;
@@ -82,7 +82,8 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
-    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, policy, closing.clone());
+    let access = Access::new(&tokens, store.clone());
+    let app = App::new(registry.clone(), store.clone(), access, address.port(), reach, policy, closing.clone());
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, http::router(app), closing);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));

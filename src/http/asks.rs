@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::access::Token;
+use crate::access::{Caller, Token};
 use crate::api::{
     AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
 };
@@ -20,7 +20,6 @@ use crate::store::{Cursor, Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
-use super::guard::Caller;
 use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
@@ -188,8 +187,12 @@ pub(super) async fn answer(
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
     let ask = find(&app, &key).await?;
-    caller.check_life(&ask)?;
-    caller.check_words(&ask, &request)?;
+    if !caller.may_answer(&ask) {
+        return Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."));
+    }
+    if !caller.may_say(&ask, &request.answers, &request.notes, request.partial) {
+        return Err(Problem::invalid("A notification answers with one of the options, and nothing else.", Vec::new()));
+    }
     let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
         .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
     let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;

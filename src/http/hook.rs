@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::access::Caller;
 use crate::api::{HookInput, HookOutput, Problem};
 use crate::ask::{Ask, HTTP_ASKER, OnTimeout};
 use crate::claude_code::{self, Client, HookEvent, Version, transcript};
@@ -17,7 +18,6 @@ use crate::registry::{Attached, OpenError, Wait, WaitEnd};
 use super::App;
 use super::context::end_of_records;
 use super::extract::JsonBytes;
-use super::guard::Caller;
 use super::plain_stream::PlainStream;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.

@@ -8,7 +8,6 @@ mod connections;
 mod context;
 mod description;
 mod descriptors;
-mod device_name;
 mod devices;
 mod entrance;
 mod events;
@@ -16,7 +15,6 @@ mod extract;
 mod guard;
 mod hook;
 mod lan;
-mod loopback;
 mod page;
 mod pairing;
 mod places;
@@ -28,7 +26,6 @@ mod reach;
 mod refusals;
 mod sign_in;
 mod strict_json;
-mod throttle;
 mod write_timeout;
 
 use std::future::Future;
@@ -45,8 +42,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::PROTOCOL;
-use crate::access::Tokens;
-use crate::access::pairing::Pairings;
+use crate::access::{Access, Caller, Scope};
 use crate::api::{Problem, Version};
 use crate::claude_code::Policy;
 use crate::registry::Registry;
@@ -55,24 +51,18 @@ use crate::store::Store;
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
 use descriptors::{HookPlaces, Shares};
-use devices::Devices;
-use guard::{Caller, Guard, Scope};
+use entrance::Names;
 pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
-use sign_in::LaunchCodes;
-use throttle::Throttle;
 
 /// What every handler has at hand; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
     store: Store,
-    guard: Arc<Guard>,
-    launch_codes: Arc<LaunchCodes>,
-    devices: Arc<Devices>,
-    pairings: Arc<Pairings>,
-    throttle: Arc<Throttle>,
+    access: Access,
+    names: Arc<Names>,
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     policy: Policy,
@@ -86,7 +76,7 @@ impl App {
     pub(crate) fn new(
         registry: Registry,
         store: Store,
-        tokens: &Tokens,
+        access: Access,
         port: u16,
         reach: Reach,
         policy: Policy,
@@ -95,11 +85,8 @@ impl App {
         Self {
             registry,
             store,
-            guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),
-            launch_codes: Arc::default(),
-            devices: Arc::default(),
-            pairings: Arc::default(),
-            throttle: Arc::default(),
+            access,
+            names: Arc::new(Names::new(port, reach.public.clone())),
             reach: Arc::new(reach),
             previews: Arc::default(),
             policy,
@@ -147,10 +134,8 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(devices::sign_out))
         .routes(routes!(description::openapi))
         .routes(routes!(version));
-    let answer = OpenApiRouter::new()
-        .routes(routes!(asks::answer))
-        .routes(routes!(asks::dismiss))
-        .routes(routes!(asks::release));
+    let answer = OpenApiRouter::new().routes(routes!(asks::answer));
+    let close = OpenApiRouter::new().routes(routes!(asks::dismiss)).routes(routes!(asks::release));
     let admin = OpenApiRouter::new()
         .routes(routes!(sign_in::launch))
         .routes(routes!(pairing::begin))
@@ -171,6 +156,7 @@ pub(crate) fn router(app: App) -> Router {
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
+        .merge(scoped(Scope::Close, close))
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, admin))
