@@ -83,9 +83,9 @@ pub async fn run(
     let (close, closing) = watch::channel(false);
     let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
     let access = Access::new(&tokens, store.clone());
-    let app = App::new(registry.clone(), store.clone(), access, address.port(), reach, policy, closing.clone());
+    let app = App::new(registry.clone(), store.clone(), access, address.port(), reach, policy, closing);
     let asked_to_stop = app.stop();
-    let server = http::serve(listeners, http::router(app), closing);
+    let server = http::serve(listeners, app);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();

@@ -15,6 +15,7 @@ mod extract;
 mod guard;
 mod hook;
 mod lan;
+mod linger;
 mod page;
 mod pairing;
 mod places;
@@ -66,6 +67,7 @@ pub(crate) struct App {
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     policy: Policy,
+    shares: Shares,
     hook_places: Arc<HookPlaces>,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
@@ -82,6 +84,7 @@ impl App {
         policy: Policy,
         closing: watch::Receiver<bool>,
     ) -> Self {
+        let shares = Shares::of_this_process();
         Self {
             registry,
             store,
@@ -90,7 +93,8 @@ impl App {
             reach: Arc::new(reach),
             previews: Arc::default(),
             policy,
-            hook_places: Arc::new(HookPlaces::new(Shares::of_this_process())),
+            shares,
+            hook_places: Arc::new(HookPlaces::new(shares)),
             closing,
             stop: Arc::default(),
         }
@@ -119,7 +123,7 @@ impl App {
 }
 
 /// All routes, each in the group of its scope.
-pub(crate) fn router(app: App) -> Router {
+fn router(app: App) -> Router {
     let scoped = |scope: Scope, mut routes: OpenApiRouter<App>| {
         description::complete(routes.get_openapi_mut(), Some(scope));
         routes.route_layer(from_fn_with_state(scope, guard::require))
