@@ -23,8 +23,6 @@ const MAX_PAIRINGS: usize = 16;
 /// 128 bits: the QR code still fits into a terminal.
 const CODE: usize = 32;
 const ID: usize = 12;
-/// How often a wait looks at the clock. A pairing expires without a sign.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// A pairing that has begun.
 #[derive(Debug)]
@@ -250,19 +248,28 @@ impl Pairings {
 
     /// Returns once a device has claimed the code of this pairing, or none can any more.
     pub(super) async fn until_claimed(&self, id: &str) {
-        self.until(|now| !matches!(self.look(id, now), Some((Stage::Waiting, _)))).await;
+        self.while_some(|now| {
+            let is_waiting = |pairing: &Pairing| pairing.id == id && pairing.stage(now) == Stage::Waiting;
+            self.all.with(now, is_waiting, |pairing| pairing.until)
+        })
+        .await;
     }
 
     /// Returns once the person has decided about this claim, or it is too late.
     pub(super) async fn until_decided(&self, claim: TokenHash) {
-        self.until(|now| !matches!(self.fetch(claim, now), Fetch::Waiting)).await;
+        self.while_some(|now| {
+            let is_waiting = |pairing: &Pairing| pairing.claim() == Some(claim) && pairing.stage(now) == Stage::Claimed;
+            self.all.with(now, is_waiting, |pairing| pairing.until)
+        })
+        .await;
     }
 
-    async fn until(&self, is_so: impl Fn(Instant) -> bool) {
+    /// Waits for as long as there is an end to wait for. Each change and that end are reasons to look again.
+    async fn while_some(&self, end: impl Fn(Instant) -> Option<Instant>) {
         // Before the first look, so that no change falls between the two.
         let mut changes = self.changes.subscribe();
-        while !is_so(Instant::now()) {
-            drop(tokio::time::timeout(LOOK_AGAIN, changes.changed()).await);
+        while let Some(end) = end(Instant::now()) {
+            drop(tokio::time::timeout_at(end.into(), changes.changed()).await);
         }
     }
 }

@@ -45,5 +45,6 @@ mod receiver;
 mod sign_in;
 mod store;
 mod stuck;
+mod threads;
 mod trust;
 mod world;
