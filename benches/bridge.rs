@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -87,6 +87,8 @@ fn hook_processes() {
     );
     let curl = ["-s", "--unix-socket", &socket, "--json", "@-", url];
     let static_hook = static_hook().unwrap_or_default();
+    // Where curl and Python are.
+    let path = std::env::var_os("PATH").unwrap();
     let programs: [(&str, &str, &[&str]); 5] = [
         ("`/bin/true`, for scale", "/bin/true", &[]),
         ("answerback-hook, static", &static_hook, &[]),
@@ -98,8 +100,8 @@ fn hook_processes() {
     // Interleaved, so that a slow moment of the machine meets all of them.
     for _ in 0..150 {
         for ((_, program, args), times) in programs.iter().zip(&mut times) {
-            let mut command = Command::new(program);
-            command.args(*args).env("HOME", world.home()).stdin(Stdio::piped()).stdout(Stdio::null());
+            let mut command = world.command(program);
+            command.args(*args).env("PATH", &path).stdout(Stdio::null());
             let started = Instant::now();
             let Ok(mut child) = command.spawn() else { continue };
             drop(child.stdin.take().unwrap().write_all(stop.as_bytes()));

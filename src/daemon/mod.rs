@@ -14,12 +14,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
 
-use crate::access::Tickets;
+use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
 use crate::ask::Host;
 use crate::claude_code::Deadline;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
+use crate::inbox::Inbox;
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
@@ -84,9 +85,11 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
-    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, deadline, closing.clone());
+    let access = Access::new(&tokens, store.clone());
+    let inbox = Inbox::new(registry.clone(), store.clone());
+    let app = App::new(registry.clone(), inbox, access, address.port(), reach, deadline, closing);
     let asked_to_stop = app.stop();
-    let server = http::serve(listeners, http::router(app), closing);
+    let server = http::serve(listeners, app);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();

@@ -11,14 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::access::Caller;
 use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
 use crate::ask::{Ask, AskId, Cursor, OutcomeKind};
-use crate::inbox::{Author, Inquiry, Listing, Words};
+use crate::inbox::{Inquiry, Listing, Words};
 use crate::store::{Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
-use super::guard::Caller;
 use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
@@ -164,11 +164,6 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     JsonReply(AskView::from(&**ask))
 }
 
-/// Who settles what this caller settles.
-fn author(caller: &Caller) -> Author<'_> {
-    Author { source: caller.source(), ticket: caller.ticket() }
-}
-
 /// Answers an ask. The first answer wins; saying the same again is no error.
 #[utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
     params(Key), request_body = AnswerRequest, responses(
@@ -185,7 +180,7 @@ pub(super) async fn answer(
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
     let words = Words { answers: request.answers, notes: request.notes, partial: request.partial };
-    let settled = app.inbox.answer(&key, &words, author(&caller)).await.map_err(Problem::from);
+    let settled = app.inbox.answer(&key, &words, &caller).await.map_err(Problem::from);
     if caller.may_read() {
         return settled.map(|ask| view(&ask).into_response());
     }
@@ -211,7 +206,7 @@ pub(super) async fn dismiss(
     Key(key): Key,
     Json(request): Json<DismissRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    Ok(view(&app.inbox.dismiss(&key, request.reason, author(&caller)).await?))
+    Ok(view(&app.inbox.dismiss(&key, request.reason, &caller).await?))
 }
 
 /// Hands an ask back to the asker's own dialog.
@@ -228,7 +223,7 @@ pub(super) async fn release(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    Ok(view(&app.inbox.release(&key, author(&caller)).await?))
+    Ok(view(&app.inbox.release(&key, &caller).await?))
 }
 
 /// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
@@ -261,5 +256,5 @@ pub(super) async fn withdraw(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    Ok(view(&app.inbox.withdraw(&key, author(&caller)).await?))
+    Ok(view(&app.inbox.withdraw(&key, &caller).await?))
 }

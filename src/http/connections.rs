@@ -14,16 +14,16 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 
-use super::descriptors::Shares;
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
 use super::places::{Place, PlaceHandle, Places};
 use super::plain_stream::PlainStream;
 use super::refusals::{Exchange, Refusals};
 use super::write_timeout::WriteTimeout;
+use super::{App, router};
 
 /// A request's header is there by then, or the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,16 +55,16 @@ pub(crate) struct Listeners {
     pub(crate) lan: Option<Lan>,
 }
 
-/// Serves until `closing` says true, and lets requests under way finish.
-pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
+/// Serves until the daemon goes down, and lets requests under way finish.
+pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     // Without the first, a longer head passes if its end is read together with its beginning.
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
-    let server = Server { http, router, place_handle: None };
+    let (shares, mut closing) = (app.shares, app.closing.clone());
+    let server = Server { http, router: router(app), place_handle: None };
     let graceful = GracefulShutdown::new();
     // Each has its own: a crowd on the network must not keep this machine out.
-    let shares = Shares::of_this_process();
     let tcp_places = Places::new("loopback", shares.tcp, 1);
     let lan_places = Places::new("network", shares.lan, PART_OF_ONE);
     loop {

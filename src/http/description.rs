@@ -14,9 +14,8 @@ use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::access::Scope;
 use crate::api::Problem;
-
-use super::guard::Scope;
 
 const SCHEME: &str = "token";
 const PROBLEM: &str = "Problem";
@@ -105,7 +104,7 @@ pub(super) fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
 fn role(scope: Scope) -> &'static str {
     match scope {
         Scope::Read => "read",
-        Scope::Answer => "answer",
+        Scope::Answer | Scope::Close => "answer",
         Scope::Ask => "ask",
         Scope::Hook => "hook",
         Scope::Admin => "admin",

@@ -16,10 +16,10 @@ use utoipa::{IntoParams, openapi::Required};
 
 use answerback_hook::client::MAX_BODY;
 
+use crate::access::Caller;
 use crate::api::Problem;
 use crate::ask::AskKey;
 
-use super::guard::Caller;
 use super::strict_json;
 
 /// A request's body is there by then, or the request is refused.

@@ -7,13 +7,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::access::Caller;
 use crate::api::{HookInput, HookOutput, Problem};
 use crate::ask::HTTP_ASKER;
 use crate::claude_code::{CallError, Client, Line};
 
 use super::App;
 use super::extract::JsonBytes;
-use super::guard::Caller;
 use super::plain_stream::PlainStream;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.

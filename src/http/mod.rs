@@ -8,7 +8,6 @@ mod connections;
 mod context;
 mod description;
 mod descriptors;
-mod device_name;
 mod devices;
 mod entrance;
 mod events;
@@ -16,7 +15,7 @@ mod extract;
 mod guard;
 mod hook;
 mod lan;
-mod loopback;
+mod linger;
 mod page;
 mod pairing;
 mod places;
@@ -28,7 +27,6 @@ mod reach;
 mod refusals;
 mod sign_in;
 mod strict_json;
-mod throttle;
 mod write_timeout;
 
 use std::future::Future;
@@ -45,39 +43,31 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::PROTOCOL;
-use crate::access::Tokens;
-use crate::access::pairing::Pairings;
+use crate::access::{Access, Caller, Scope};
 use crate::api::{Problem, Version};
 use crate::claude_code::{Bridge, Deadline};
 use crate::inbox::Inbox;
 use crate::registry::Registry;
-use crate::store::Store;
 
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
 use descriptors::Shares;
-use devices::Devices;
-use guard::{Caller, Guard, Scope};
+use entrance::Names;
 pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
-use sign_in::LaunchCodes;
-use throttle::Throttle;
 
 /// What every handler has at hand; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
-    store: Store,
-    guard: Arc<Guard>,
-    launch_codes: Arc<LaunchCodes>,
-    devices: Arc<Devices>,
-    pairings: Arc<Pairings>,
-    throttle: Arc<Throttle>,
+    access: Access,
+    names: Arc<Names>,
     reach: Arc<Reach>,
     previews: Arc<Previews>,
     bridge: Arc<Bridge>,
     inbox: Inbox,
+    shares: Shares,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -86,25 +76,23 @@ impl App {
     /// For the API on this port of 127.0.0.1 and wherever else it can be reached, until `closing` says true.
     pub(crate) fn new(
         registry: Registry,
-        store: Store,
-        tokens: &Tokens,
+        inbox: Inbox,
+        access: Access,
         port: u16,
         reach: Reach,
         deadline: Deadline,
         closing: watch::Receiver<bool>,
     ) -> Self {
+        let shares = Shares::of_this_process();
         Self {
-            bridge: Arc::new(Bridge::new(registry.clone(), deadline, Shares::of_this_process().hooks)),
-            inbox: Inbox::new(registry.clone(), store.clone()),
+            bridge: Arc::new(Bridge::new(registry.clone(), deadline, shares.hooks)),
+            inbox,
             registry,
-            store,
-            guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),
-            launch_codes: Arc::default(),
-            devices: Arc::default(),
-            pairings: Arc::default(),
-            throttle: Arc::default(),
+            access,
+            names: Arc::new(Names::new(port, reach.public.clone())),
             reach: Arc::new(reach),
             previews: Arc::default(),
+            shares,
             closing,
             stop: Arc::default(),
         }
@@ -133,7 +121,7 @@ impl App {
 }
 
 /// All routes, each in the group of its scope.
-pub(crate) fn router(app: App) -> Router {
+fn router(app: App) -> Router {
     let scoped = |scope: Scope, mut routes: OpenApiRouter<App>| {
         description::complete(routes.get_openapi_mut(), Some(scope));
         routes.route_layer(from_fn_with_state(scope, guard::require))
@@ -148,10 +136,8 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(devices::sign_out))
         .routes(routes!(description::openapi))
         .routes(routes!(version));
-    let answer = OpenApiRouter::new()
-        .routes(routes!(asks::answer))
-        .routes(routes!(asks::dismiss))
-        .routes(routes!(asks::release));
+    let answer = OpenApiRouter::new().routes(routes!(asks::answer));
+    let close = OpenApiRouter::new().routes(routes!(asks::dismiss)).routes(routes!(asks::release));
     let admin = OpenApiRouter::new()
         .routes(routes!(sign_in::launch))
         .routes(routes!(pairing::begin))
@@ -172,6 +158,7 @@ pub(crate) fn router(app: App) -> Router {
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
+        .merge(scoped(Scope::Close, close))
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, admin))

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::entrance::machine;
+use crate::access::machine_of;
 
 /// The log hears of a crowd once in so long.
 const QUIET: Duration = Duration::from_secs(60);
@@ -98,7 +98,7 @@ impl Places {
 
 /// Every program of this machine can choose among all loopback addresses, so they count as one.
 fn counted_as(address: IpAddr) -> IpAddr {
-    match machine(address) {
+    match machine_of(address) {
         address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
         address => address,
     }

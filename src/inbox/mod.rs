@@ -9,9 +9,9 @@ use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::access::Ticket;
+use crate::access::Caller;
 use crate::ask::{
-    Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions, Source,
+    Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
 };
 use crate::registry::Registry;
 use crate::store::{AskPage, Filter, Store, StoreError};
@@ -59,15 +59,6 @@ pub struct Words {
     pub notes: IndexMap<String, String>,
     /// Whether questions may be left unanswered.
     pub partial: bool,
-}
-
-/// On whose behalf an ask is settled.
-#[derive(Debug)]
-pub struct Author<'a> {
-    /// For the record.
-    pub source: Option<Source>,
-    /// The ticket, if that is all the author has.
-    pub ticket: Option<&'a Ticket>,
 }
 
 impl Inbox {
@@ -133,57 +124,46 @@ impl Inbox {
     }
 
     /// Answers an ask. The first answer wins, and saying the same again is fine.
-    pub async fn answer(&self, key: &AskKey, words: &Words, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+    pub async fn answer(&self, key: &AskKey, words: &Words, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
-        if let Some(ticket) = author.ticket {
-            check_ticket(ticket, &ask, words)?;
+        if !by.may_answer(&ask) {
+            return Err(Refusal::AskedAgain);
+        }
+        if !by.may_say(&ask, &words.answers, &words.notes, words.partial) {
+            return Err(Refusal::OptionsOnly);
         }
         let answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
-        self.settle(&ask, Outcome::Answered(answer), author).await
+        self.settle(&ask, Outcome::Answered(answer), by).await
     }
 
     /// Refuses to answer. The asker is told, with the reason if there is one.
-    pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+    pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
             return Err(Refusal::TooLong("The reason is over 16 KiB."));
         }
         let ask = self.get(key).await?;
-        self.settle(&ask, Outcome::Dismissed { reason }, author).await
+        self.settle(&ask, Outcome::Dismissed { reason }, by).await
     }
 
     /// Hands an ask back to the asker's own dialog.
-    pub async fn release(&self, key: &AskKey, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+    pub async fn release(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
-        self.settle(&ask, Outcome::Released, author).await
+        self.settle(&ask, Outcome::Released, by).await
     }
 
     /// Takes back the question of a program. An agent takes back its own by hanging up.
-    pub async fn withdraw(&self, key: &AskKey, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
+    pub async fn withdraw(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
         if ask.origin != Origin::Program {
             return Err(Refusal::NotYours);
         }
-        self.settle(&ask, Outcome::Withdrawn, author).await
+        self.settle(&ask, Outcome::Withdrawn, by).await
     }
 
-    async fn settle(&self, ask: &Ask, outcome: Outcome, author: Author<'_>) -> Result<Arc<Ask>, Refusal> {
-        Ok(self.registry.settle(ask.id, outcome, author.source).await?)
+    async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        Ok(self.registry.settle(ask.id, outcome, by.source()).await?)
     }
-}
-
-/// A button in a notification carries a ticket, and everybody who sees the notification can use it. So it answers the question that the
-/// notification was about, with one of its options, and nothing else.
-fn check_ticket(ticket: &Ticket, ask: &Ask, words: &Words) -> Result<(), Refusal> {
-    if ticket.id != ask.id {
-        return Err(Refusal::AskedAgain);
-    }
-    let is_label = |(question, answer): (&String, &Value)| {
-        let question = ask.questions.get(question);
-        question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
-    };
-    let is_plain = words.notes.is_empty() && !words.partial && words.answers.iter().all(is_label);
-    if is_plain { Ok(()) } else { Err(Refusal::OptionsOnly) }
 }
 
 /// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.
@@ -191,9 +171,5 @@ fn program_key() -> Result<AskKey, Refusal> {
     let mut random = [0; 2 * RANDOM_BYTES];
     getrandom::fill(&mut random)?;
     let (session, call) = random.split_at(RANDOM_BYTES);
-    Ok(AskKey::new(&format!("program-{}", hex(session)), &hex(call))?)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(AskKey::new(&format!("program-{}", hex::encode(session)), &hex::encode(call))?)
 }

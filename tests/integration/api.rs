@@ -301,12 +301,7 @@ fn tokens_are_for_what_they_are_for() {
     let mut world = World::new();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     let hook_token = world.daemon_json().unwrap()["hook_token"].as_str().unwrap().to_owned();
-    let with = |token: &str, line: &str, body: &Value| {
-        let mut headers = world.headers();
-        headers.retain(|(name, _)| name != "authorization");
-        headers.push(("authorization".into(), format!("Bearer {token}")));
-        Request { line, headers, body: body.to_string().as_bytes() }.over_tcp(&world.address()).unwrap()
-    };
+    let with = |token: &str, line: &str, body: &Value| world.send(Some(token), line, body);
     let stop = json!({"hook_event_name": "Stop", "session_id": "s"});
     with(&hook_token, &format!("POST /v1/asks/{key}/answer"), &json!({"answers": {"Which?": "A"}})).expect(403);
     with(&hook_token, "GET /v1/asks", &json!({})).expect(403);

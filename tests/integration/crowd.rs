@@ -1,6 +1,6 @@
 //! A crowd of strangers keeps nobody out: neither the page's user, nor a phone, nor those who answer.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -152,10 +152,9 @@ fn with_few_descriptors_answering_stays_possible() {
     const HOOKS: usize = 60;
     let mut world = World::new();
     let limited = "ulimit -n 64; exec \"$0\" daemon --background";
-    let mut daemon = world.command("/bin/sh").args(["-c", limited, ANSWERBACK]).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, "ready\n", "{}", world.log());
+    let mut command = world.command("/bin/sh");
+    command.args(["-c", limited, ANSWERBACK]);
+    let mut daemon = world.daemon_of(command);
     let mut hooks: Vec<_> =
         (0..HOOKS).map(|n| world.hook(&call("s", &format!("t{n}"), &[question("Which?")]))).collect();
     let open = || {

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::http::Request;
 use crate::world::{HOOK, Hook, World, call, question};
 
 /// A hook of a process, as Claude Code runs it. Attended means that a person is at its terminal.
@@ -119,14 +118,7 @@ fn the_hook_token_reaches_only_what_came_in_with_it() {
     let mut world = World::new();
     let (_waiting, key) = world.ask("s", "t", &[question("Which?")]);
     let token = world.daemon_json().unwrap()["hook_token"].as_str().unwrap().to_owned();
-    let mut headers = world.headers();
-    headers.retain(|(name, _)| name != "authorization");
-    headers.push(("authorization".into(), format!("Bearer {token}")));
-    let send = |body: &Value| {
-        let (headers, body) = (headers.clone(), body.to_string());
-        let request = Request { line: "POST /v1/hooks/claude-code", headers, body: body.as_bytes() };
-        request.over_tcp(&world.address()).unwrap().expect(200)
-    };
+    let send = |body: &Value| world.send(Some(&token), "POST /v1/hooks/claude-code", body).expect(200);
     for name in ["Stop", "UserPromptSubmit", "SessionEnd"] {
         send(&event(name, ""));
         is_open(&world, &key);

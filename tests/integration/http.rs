@@ -18,6 +18,14 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    pub(crate) fn read(reader: &mut impl BufRead) -> std::io::Result<Self> {
+        let mut reply = read_head(reader)?;
+        let length = reply.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+        reply.body = vec![0; length];
+        reader.read_exact(&mut reply.body)?;
+        Ok(reply)
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -62,14 +70,24 @@ impl Request<'_> {
     }
 
     pub(crate) fn over_socket(&self, path: &Path) -> std::io::Result<Reply> {
-        let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        self.over(stream)
+        Reply::read(&mut self.begin_over_socket(path)?)
     }
 
-    pub(crate) fn over(&self, mut stream: impl Read + Write) -> std::io::Result<Reply> {
+    /// The same, with the reply left to be read later.
+    pub(crate) fn begin_over_socket(&self, path: &Path) -> std::io::Result<BufReader<UnixStream>> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(self.begin(stream))
+    }
+
+    pub(crate) fn over(&self, stream: impl Read + Write) -> std::io::Result<Reply> {
+        Reply::read(&mut self.begin(stream))
+    }
+
+    /// Sends it, and leaves the reply to be read later: see [`Reply::read`].
+    pub(crate) fn begin<S: Read + Write>(&self, mut stream: S) -> BufReader<S> {
         self.send(&mut stream);
-        read(&mut BufReader::new(stream))
+        BufReader::new(stream)
     }
 
     /// Leaves the body to be read as it comes.
@@ -79,19 +97,10 @@ impl Request<'_> {
         self.stream_over(stream)
     }
 
-    pub(crate) fn stream_over<S: Read + Write>(&self, mut stream: S) -> std::io::Result<(Reply, BufReader<S>)> {
-        self.send(&mut stream);
-        let mut reader = BufReader::new(stream);
+    pub(crate) fn stream_over<S: Read + Write>(&self, stream: S) -> std::io::Result<(Reply, BufReader<S>)> {
+        let mut reader = self.begin(stream);
         Ok((read_head(&mut reader)?, reader))
     }
-}
-
-fn read(reader: &mut impl BufRead) -> std::io::Result<Reply> {
-    let mut reply = read_head(reader)?;
-    let length = reply.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
-    reply.body = vec![0; length];
-    reader.read_exact(&mut reply.body)?;
-    Ok(reply)
 }
 
 fn read_head(reader: &mut impl BufRead) -> std::io::Result<Reply> {

@@ -45,6 +45,7 @@ mod receiver;
 mod sign_in;
 mod store;
 mod stuck;
+mod threads;
 mod trust;
 mod walls;
 mod world;

@@ -5,7 +5,6 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::http::Request;
 use crate::world::{ANSWERBACK, World, call, question};
 
 #[test]
@@ -75,11 +74,7 @@ fn the_second_schema_still_loads_and_its_page_stays_signed_in() {
     connection.execute(&format!("UPDATE page_sessions SET created_at = {now} - 86400000"), []).unwrap();
     drop(connection);
     drop(world.daemon());
-    let mut headers = world.headers();
-    headers.retain(|(name, _)| name != "authorization");
-    headers.push(("authorization".into(), format!("Bearer {token}")));
-    let request = Request { line: "GET /v1/asks?state=all", headers, body: b"" };
-    let list = request.over_tcp(&world.address()).unwrap().expect(200).json();
+    let list = world.send(Some(token), "GET /v1/asks?state=all", &json!({})).expect(200).json();
     let asks = list["asks"].as_array().unwrap();
     let answered = asks.iter().find(|ask| ask["key"] == "s2__answered").unwrap();
     assert_eq!(answered["outcome"]["by"], json!({"channel": "page", "agent": "browser/1.0"}));
@@ -173,10 +168,7 @@ fn the_fourth_schema_still_loads_is_sound_and_can_be_answered() {
         "44f5b3666c6716ea6aab6316afaf2fc978fe02bd7c60c1e39b128f43ed85e6b1",
         "5e179b0f0034d1c301f02e0d4db6e312cc92a3f47f78e61ad3c9011a0f6a41c2",
     ] {
-        let mut headers = world.headers();
-        headers.retain(|(name, _)| name != "authorization");
-        headers.push(("authorization".into(), format!("Bearer {token}")));
-        Request { line: "GET /v1/asks", headers, body: b"" }.over_tcp(&world.address()).unwrap().expect(200);
+        world.send(Some(token), "GET /v1/asks", &json!({})).expect(200);
     }
 
     // A hook that lost its daemon comes back, and everything that is open can be answered.

@@ -130,6 +130,11 @@ impl World {
     pub(crate) fn daemon_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Child {
         let mut command = self.command(ANSWERBACK);
         prepare(command.args(["daemon", "--background"]));
+        self.daemon_of(command)
+    }
+
+    /// A daemon that this command starts. Waits until it can be reached.
+    pub(crate) fn daemon_of(&mut self, mut command: Command) -> Child {
         let mut child = command.spawn().unwrap();
         self.children.push(child.id());
         let mut said = String::new();
@@ -220,13 +225,20 @@ impl World {
 
     /// The headers of an honest companion program.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
-        [
-            ("host", self.address()),
-            ("authorization", format!("Bearer {}", self.token())),
-            ("content-type", "application/json".to_owned()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .to_vec()
+        self.headers_with(Some(&self.token()))
+    }
+
+    /// The same with another token, or without one.
+    pub(crate) fn headers_with(&self, token: Option<&str>) -> Vec<(String, String)> {
+        let mut headers = vec![("host", self.address()), ("content-type", "application/json".to_owned())];
+        headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
+        headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// A request with this token, or without one.
+    pub(crate) fn send(&self, token: Option<&str>, line: &str, body: &Value) -> Reply {
+        let (headers, body) = (self.headers_with(token), body.to_string());
+        Request { line, headers, body: body.as_bytes() }.over_tcp(&self.address()).unwrap()
     }
 
     pub(crate) fn try_get(&self, path: &str) -> std::io::Result<Reply> {

@@ -38,8 +38,7 @@ pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
 pub(super) fn digest(tool_input: &Value) -> Result<String, InputError> {
     let normal = normalise(tool_input)?;
     let questions = canonical(normal.get("questions").unwrap_or(&Value::Null));
-    let hash = Sha256::digest(questions.to_string());
-    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(Sha256::digest(questions.to_string())))
 }
 
 /// With the keys of every object in order.

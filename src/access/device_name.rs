@@ -1,25 +1,22 @@
-//! What a device is called: what it says, made harmless, or what its browser gives away.
+//! The name of a device: the one it gives, made harmless, or one made of the name of its browser.
 
-use axum::http::{HeaderMap, header};
-
-/// Enough to tell devices apart.
+/// The longest name, in characters: enough to tell devices apart.
 const MAX: usize = 48;
 const NAMELESS: &str = "device";
 
-/// The name it gave, or one made of its `User-Agent`.
-pub(super) fn device_name(given: Option<&str>, headers: &HeaderMap) -> String {
-    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+/// The name that a device gives, or one made of its `agent`, which is the `User-Agent` of a browser.
+pub(super) fn device_name(given: Option<&str>, agent: Option<&str>) -> String {
     given.and_then(harmless).or_else(|| agent.and_then(from_agent)).unwrap_or_else(|| NAMELESS.to_owned())
 }
 
-/// One short line, if anything is left. Who shows it somewhere still treats it as foreign text.
+/// One short line without control characters, if anything is left. It is still foreign text wherever it is shown.
 pub(super) fn harmless(name: &str) -> Option<String> {
     let name: String = name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     let name: String = name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX).collect();
     Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// `Safari on iPhone`. The order matters: most browsers name others, too.
+/// `Safari on iPhone`. The order matters, because most browsers name others, too.
 fn from_agent(agent: &str) -> Option<String> {
     const BROWSERS: [(&str, &str); 9] = [
         ("Edg", "Edge"),
@@ -46,7 +43,7 @@ fn from_agent(agent: &str) -> Option<String> {
     match (find(&BROWSERS), find(&SYSTEMS)) {
         (Some(browser), Some(system)) => Some(format!("{browser} on {system}")),
         (Some(browser), None) => Some(browser.to_owned()),
-        // A program: what it calls itself, without its version.
+        // Not a browser: the name of the program, without its version.
         (None, _) => agent.split(['/', ' ']).next().and_then(harmless),
     }
 }
@@ -76,16 +73,15 @@ mod tests {
             ("curl/8.5.0", "curl"),
             ("", NAMELESS),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::USER_AGENT, agent.parse().unwrap());
-            assert_eq!(device_name(None, &headers), name);
-            assert_eq!(device_name(Some("  "), &headers), name);
+            assert_eq!(device_name(None, Some(agent)), name);
+            assert_eq!(device_name(Some("  "), Some(agent)), name);
         }
+        assert_eq!(device_name(None, None), NAMELESS);
     }
 
     #[test]
     fn a_name_is_short_and_harmless() {
-        let name = |given: &str| device_name(Some(given), &HeaderMap::new());
+        let name = |given: &str| device_name(Some(given), None);
         assert_eq!(name(" Anna's\n phone "), "Anna's phone");
         assert_eq!(name(&"ä".repeat(500)), "ä".repeat(MAX));
         assert_eq!(name("\x1b]52;c;evil\x07phone"), "]52;c;evil phone");

@@ -1,11 +1,11 @@
 //! Whose program is at the other end of a connection on this machine?
 //!
-//! A launch code is handed to the browser as an argument, because that is how browsers are opened, and arguments can be read by
-//! every user of the machine. So the code alone must not be enough: on Linux the kernel tells whose connection it is.
+//! A launch code is handed to the browser as an argument, because that is how browsers are opened. Every user of the machine can read
+//! arguments, so the code alone must not be enough. On Linux the kernel tells which user a connection belongs to.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether it is ours. Where the kernel does not tell, the code has to do: it is good once and for a minute.
+/// Whether the other end belongs to our user. Where the kernel does not tell, the code must do: it is good once and for a minute.
 pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
     if !cfg!(target_os = "linux") {
         return true;
