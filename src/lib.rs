@@ -16,7 +16,7 @@ mod api;
 mod ask;
 mod claude_code;
 pub mod cli;
-pub mod client;
+mod client;
 mod config;
 mod daemon;
 mod doctor;

@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         partial: args.partial,
     };
     let draft = draft(&ask.questions, given)?;
-    tell(&ended::settle(&client, ask, "answer", &draft)?);
+    tell(&ended::settled(client.answer(&ask.key, &draft))?);
     Ok(Exit::Success)
 }
 

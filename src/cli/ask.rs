@@ -8,7 +8,7 @@ use anyhow::Context;
 use jiff::SignedDuration;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::{AskRequest, AskView, Nothing, OutcomeKind};
+use crate::api::{AskRequest, AskView, OutcomeKind};
 use crate::ask::{Question, QuestionOption};
 use crate::client::Client;
 use crate::text::{one_line, sanitise};
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         // Before the question is asked: from then on it must be taken back.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut hang_up = signal(SignalKind::hangup())?;
-        let ask: AskView = client.post("/v1/asks", &request)?;
+        let ask = client.open_ask(&request)?;
         eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
@@ -119,9 +119,8 @@ async fn give_up(timeout: Option<SignedDuration>) {
 
 /// Whoever ended this is told so by the exit code, whether the question could be taken back or not.
 fn take_back(client: &Client, ask: &AskView, exit: Exit) -> anyhow::Result<Exit> {
-    let taken_back = client.post::<AskView>(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {});
     // Nobody may be there to read it.
-    let _ = match taken_back {
+    let _ = match client.withdraw(&ask.key) {
         Ok(_) => writeln!(anstream::stderr(), "Taken back."),
         Err(error) => writeln!(anstream::stderr(), "The question could not be taken back: {error}"),
     };

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 
-use crate::api::{Launch, Nothing};
 use crate::client::Client;
 use crate::instance::Published;
 
@@ -55,7 +54,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn url(client: &Client) -> anyhow::Result<String> {
-    let launch: Launch = client.post("/v1/launch", &Nothing {})?;
+    let launch = client.launch()?;
     let published = Published::read(client.paths())
         .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
     Ok(format!("{}/#launch={}", published.url, launch.code))

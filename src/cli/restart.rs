@@ -2,7 +2,6 @@
 
 use anstream::eprintln;
 
-use crate::api::{Nothing, ProjectList, Version};
 use crate::client::{Client, ClientError};
 use crate::daemon;
 use crate::store;
@@ -22,7 +21,7 @@ pub(super) struct Args {}
 
 pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
     let running = Client::only_running(paths()?);
-    let version = running.get::<Version>("/v1/version");
+    let version = running.version();
     if let Err(error) = daemon::check(running.paths()) {
         let hint = match version {
             Err(ClientError::NotRunning) => "Correct that, then run this again.",
@@ -32,7 +31,7 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
     }
     // A daemon whose disk hangs holds the lock itself, and cannot read. One that can read is not the one that holds it.
     let store = running.paths().store();
-    if store.exists() && store::is_locked(&store)? && running.get::<ProjectList>("/v1/projects").is_ok() {
+    if store.exists() && store::is_locked(&store)? && running.projects().is_ok() {
         return Err(hinted(
             format!("another program holds {}: database is locked", store.display()),
             "The daemon that runs was left as it is. End that program, then run this again.",
@@ -42,7 +41,7 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
     match version {
         Err(ClientError::NotRunning) => {}
         Ok(_) => {
-            running.post::<()>("/v1/stop", &Nothing {})?;
+            running.stop()?;
             old.iter().try_for_each(DaemonProcess::until_ended)?;
         }
         Err(error) if error.is_silence() => {
@@ -52,7 +51,7 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     }
     // A hook that waits may start it before we do, which is as good.
-    let new = Client::new(paths()?).get::<Version>("/v1/version")?;
+    let new = Client::new(paths()?).version()?;
     eprintln!("Running: version {}, process {}.", new.version, new.pid);
     Ok(Exit::Success)
 }

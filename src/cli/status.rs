@@ -3,7 +3,6 @@
 use answerback_hook::paths::Paths;
 use serde_json::json;
 
-use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::daemon;
 use crate::instance::{self, Published};
@@ -50,7 +49,7 @@ fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = Client::only_running(paths()?);
-    let version: Version = match client.get("/v1/version") {
+    let version = match client.version() {
         Ok(version) => version,
         Err(ClientError::NotRunning) => {
             return not_running(args, client.paths());

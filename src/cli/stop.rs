@@ -2,7 +2,7 @@
 
 use anstream::eprintln;
 
-use crate::api::{AskView, Nothing};
+use crate::api::AskView;
 use crate::ask::Origin;
 use crate::client::{Client, ClientError};
 use crate::instance;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         ));
     }
     for ask in &waiting {
-        match client.post::<AskView>(&format!("/v1/asks/{}/release", ask.key), &Nothing {}) {
+        match client.release(&ask.key) {
             // Somebody settled it meanwhile, which is as good.
             Ok(_) | Err(ClientError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     // Whoever removes the daemon's files next must not meet it.
     let process = DaemonProcess::find(client.paths())?;
-    client.post::<()>("/v1/stop", &Nothing {})?;
+    client.stop()?;
     process.iter().try_for_each(DaemonProcess::until_ended)?;
     eprintln!("Stopped.");
     Ok(Exit::Success)

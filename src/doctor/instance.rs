@@ -42,7 +42,7 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     findings.push(space(paths));
     // Before the daemon is spoken to: it would replace a socket nobody listens at.
     let client = Client::only_running(paths.clone());
-    let running = client.get::<Version>("/v1/version");
+    let running = client.version();
     findings.push(daemon(paths, &running));
     findings.extend(network(paths, running.is_ok()));
     findings.push(store_file(paths));
