@@ -4,7 +4,6 @@
 //! disarm the bridge.
 
 mod notify;
-mod url;
 
 use std::fmt;
 use std::io;
@@ -17,11 +16,10 @@ use serde::Deserialize;
 
 use crate::ask::OnTimeout;
 
-pub use crate::address::{LanAddress, PublicUrl};
+pub use crate::address::{LanAddress, PublicUrl, WebUrl};
 pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
-pub use url::WebUrl;
 
-/// "ASKME" on a telephone's keys.
+/// "ASKME" on the keys of a phone.
 pub const DEFAULT_PORT: u16 = 27563;
 
 /// The whole configuration.
