@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::hint::Hint;
 use crate::paths::Paths;
 use crate::trust::{self, TrustError};
 
@@ -63,7 +64,12 @@ pub enum StartError {
     /// The daemon's program cannot be run.
     Spawn(PathBuf, io::Error),
     /// The daemon ran and said why it could not start.
-    Refused(String),
+    Refused {
+        /// Why.
+        reason: String,
+        /// What to do about it, if the daemon said so.
+        hint: Option<String>,
+    },
     /// The daemon ended before it could say anything: it was killed, or it crashed.
     Died,
     /// Nobody answered in time.
@@ -76,15 +82,11 @@ impl fmt::Display for StartError {
             Self::Connect(path, error) => write!(f, "cannot connect to {}: {error}", path.display()),
             Self::Untrusted(error) => write!(f, "{error}"),
             Self::Stranger(path) => {
-                write!(
-                    f,
-                    "another user listens on {}: remove it, and look who can write to its directory",
-                    path.display()
-                )
+                write!(f, "another user listens on {}", path.display())
             }
             Self::State(path, error) => write!(f, "cannot use {}: {error}", path.display()),
             Self::Spawn(path, error) => write!(f, "cannot start {}: {error}", path.display()),
-            Self::Refused(reason) => write!(f, "the daemon did not start: {reason}"),
+            Self::Refused { reason, .. } => write!(f, "the daemon did not start: {reason}"),
             Self::Died => write!(f, "the daemon did not start: it ended without a word"),
             Self::Timeout => write!(f, "the daemon did not answer in time"),
         }
@@ -92,6 +94,34 @@ impl fmt::Display for StartError {
 }
 
 impl std::error::Error for StartError {}
+
+impl Hint for StartError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Untrusted(error) => error.hint(),
+            Self::Stranger(_) => Some("Remove it, and look who can write to its directory.".to_owned()),
+            Self::Refused { hint, .. } => hint.clone(),
+            Self::Connect(..) | Self::State(..) | Self::Spawn(..) | Self::Died | Self::Timeout => None,
+        }
+    }
+}
+
+/// The line in which a daemon says why it does not start, for [`StartError::Refused`].
+pub fn refusal(reason: &str, hint: Option<&str>) -> String {
+    let plain = |text: &str| text.replace(['\n', '\t'], " ");
+    match hint {
+        Some(hint) => format!("{}\t{}", plain(reason), plain(hint)),
+        None => plain(reason),
+    }
+}
+
+fn refused(line: &str) -> StartError {
+    let (reason, hint) = match line.split_once('\t') {
+        Some((reason, hint)) => (reason, Some(hint.to_owned())),
+        None => (line, None),
+    };
+    StartError::Refused { reason: reason.to_owned(), hint }
+}
 
 /// A connection to the daemon of this instance, which is started if need be.
 pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
@@ -209,7 +239,7 @@ fn start(deadline: Instant) -> Result<(), StartError> {
     match BufReader::new(ours).read_line(&mut said) {
         Ok(_) if said.trim_end() == READY => Ok(()),
         Ok(0) => Err(StartError::Died),
-        Ok(_) => Err(StartError::Refused(said.trim_end().to_owned())),
+        Ok(_) => Err(refused(said.trim_end())),
         Err(_) => Err(StartError::Timeout),
     }
 }
@@ -238,5 +268,20 @@ fn detach(command: &mut Command) {
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             Ok(())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_daemon_says_arrives_as_reason_and_hint() {
+        for (reason, hint) in [("tokens.json is damaged", Some("Remove it.")), ("no room", None)] {
+            let error = refused(&refusal(reason, hint));
+            assert_eq!(error.to_string(), format!("the daemon did not start: {reason}"));
+            assert_eq!(error.hint().as_deref(), hint);
+        }
+        assert_eq!(refusal("line 1\nline\t2", Some("a\nb")), "line 1 line 2\ta b");
     }
 }

@@ -15,13 +15,13 @@ pub struct WebUrl(Url);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Another scheme, or none.
-    #[error("an address begins with https:// or http://")]
+    #[error("it does not begin with https:// or http://")]
     Scheme,
     /// No host, a host or a port that cannot be, or a user.
-    #[error("an address has a host, perhaps a port, and no user or password")]
+    #[error("it has no host, a host or a port that cannot be, or a user name")]
     Host,
     /// Spaces, control characters, or letters that must be encoded.
-    #[error("an address is plain ASCII: write international names as xn--, and anything else with %")]
+    #[error("it is not plain ASCII: write international names as xn--, and anything else with %")]
     Character,
 }
 

@@ -13,7 +13,8 @@ use crate::ask::{Question, QuestionOption};
 use crate::client::Client;
 use crate::text::{one_line, sanitise};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// How much later than its deadline the end of a question may be heard of.

@@ -11,7 +11,8 @@ use crate::client::Client;
 use crate::picker::{self, Picked, Title};
 use crate::text::{one_line, sanitise};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{answer, ended, settle, time};
 
 /// So much of a session's name tells it from others.

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::instance::Published;
 
-use super::exit::hinted;
+use super::explain::hinted;
 
 /// How long a daemon may take to be found.
 const FIND: Duration = Duration::from_secs(2);

@@ -9,7 +9,8 @@ use crate::client::Client;
 use crate::store::DeviceKind;
 use crate::text::{one_line, style};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// List the browsers and phones that are signed in, or sign them out

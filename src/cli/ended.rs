@@ -5,7 +5,7 @@ use crate::ask::{AskKey, Channel};
 use crate::client::{Client, ClientError};
 use crate::text::one_line;
 
-use super::exit::hinted;
+use super::explain::hinted;
 use super::which;
 
 /// How it ended, to go after its name: "was answered on the page".

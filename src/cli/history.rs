@@ -10,7 +10,8 @@ use crate::ask::Channel;
 use crate::client::Search;
 use crate::text::{self, one_line, style, wrap};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// Show settled questions, newest first

@@ -20,7 +20,8 @@ use crate::client::Client;
 use crate::instance::Published;
 
 use super::client;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::settle::refuse_inside_agent;
 
 /// An opener that fails ends at once. One that works may live as long as its browser.

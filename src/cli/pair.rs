@@ -9,7 +9,8 @@ use crate::api::{Pairing, PairingRequest, PairingState};
 use crate::client::{Client, ClientError};
 use crate::text::{self, harmless_json, one_line, sanitise, style, wrap};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::settle::refuse_inside_agent;
 use super::{client, qr};
 

@@ -7,7 +7,8 @@ use crate::daemon;
 use crate::store;
 
 use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::{hint_of, hinted};
 use super::paths;
 
 /// Start the daemon again: after an update, or to read the configuration
@@ -23,9 +24,10 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
     let running = Client::only_running(paths()?);
     let version = running.version();
     if let Err(error) = daemon::check(running.paths()) {
+        let first = hint_of(&error).unwrap_or_else(|| "Correct that.".to_owned());
         let hint = match version {
-            Err(ClientError::NotRunning) => "Correct that, then run this again.",
-            _ => "The daemon that runs was left as it is. Correct that, then run this again.",
+            Err(ClientError::NotRunning) => format!("{first} Then run this again."),
+            _ => format!("{first} Then run this again. The running daemon was left as it is."),
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }

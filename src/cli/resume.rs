@@ -8,7 +8,8 @@ use anstream::eprintln;
 use crate::api::{AskView, State};
 use crate::text::one_line;
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, which};
 
 /// Go on with a one-shot run that was deferred, once its question is answered

@@ -5,7 +5,8 @@ use anstream::eprintln;
 use crate::api::{AskView, DismissRequest};
 use crate::text::one_line;
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, ended, which};
 
 /// Refuse to answer a question; the agent is told

@@ -9,7 +9,8 @@ use crate::instance::{self, Published};
 use crate::text::{sanitise, style};
 
 use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::{hinted, one_line};
 use super::{paths, print_json};
 
 /// Show whether the daemon runs, where it listens, and how many questions are open
@@ -36,7 +37,7 @@ fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Failure);
     }
-    let problem = daemon::check(paths).err().map(|error| format!("{error:#}"));
+    let problem = daemon::check(paths).err().map(|error| one_line(&error));
     if args.json {
         print_json(&json!({"running": false, "start_error": problem, "state_dir": paths.state_dir()}))?;
     } else if let Some(problem) = problem {

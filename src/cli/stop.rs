@@ -8,7 +8,8 @@ use crate::client::{Client, ClientError};
 use crate::instance;
 
 use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::paths;
 
 /// Stop the daemon

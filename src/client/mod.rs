@@ -9,6 +9,7 @@ mod target;
 use std::time::{Duration, Instant};
 
 use answerback_hook::client::{ExchangeError, Request, exchange};
+use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 use answerback_hook::start::{self, StartError};
 use serde::Serialize;
@@ -63,6 +64,18 @@ impl ClientError {
                 | Self::Unanswered(ExchangeError::Silent)
                 | Self::Start(StartError::Timeout)
         )
+    }
+}
+
+impl Hint for ClientError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(problem) => problem.hint.clone(),
+            Self::Unanswered(_) => Some("Run: answerback restart. Then look: answerback pending".to_owned()),
+            error if error.is_silence() => Some("It hangs. Run: answerback restart".to_owned()),
+            Self::Start(error) => error.hint(),
+            Self::NotRunning | Self::Exchange(_) | Self::Reply(_) => None,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
+use answerback_hook::hint::Hint;
 use jiff::Timestamp;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
@@ -70,9 +71,9 @@ pub enum Way {
 #[derive(Debug)]
 pub struct Failure {
     /// What happened.
-    pub reason: String,
+    reason: String,
     /// What to do about it.
-    pub hint: &'static str,
+    hint: &'static str,
     /// Whether it may work a little later.
     again: bool,
 }
@@ -80,6 +81,14 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Hint for Failure {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.to_owned())
     }
 }
 
