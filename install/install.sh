@@ -65,11 +65,14 @@ fi
 
 step "Installing into $bin_dir"
 mkdir -p "$bin_dir"
-# Renamed into place: a hook that is running keeps its own file, and one that starts now finds a whole one.
+# Renamed into place: a hook that is running keeps its own file, and one that starts now finds a whole one. On the disk before and
+# after, because settings name these programs, and half a program after a crash would be an error with every question.
 for program in "$target_dir/release/answerback" "$hook"; do
     name=$(basename "$program")
     install -m 755 "$program" "$bin_dir/.$name.new"
+    sync "$bin_dir/.$name.new"
     mv -f "$bin_dir/.$name.new" "$bin_dir/$name"
+    sync "$bin_dir"
     echo "$bin_dir/$name" >&2
 done
 # A daemon of an earlier version makes room; questions that wait come back to the new one.

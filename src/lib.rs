@@ -20,6 +20,7 @@ mod client;
 mod config;
 mod daemon;
 mod doctor;
+mod durable;
 mod http;
 mod instance;
 mod notify;

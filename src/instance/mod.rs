@@ -8,7 +8,7 @@ pub mod tls;
 mod watch;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
 use crate::access::{Token, Tokens};
+use crate::durable;
 use tls::{Identity, TlsError};
 
 /// The longest path a unix socket can have.
@@ -215,7 +216,9 @@ impl Instance {
         let path = self.paths.tokens();
         let tokens = Tokens { api: Token::generate()?, hook: Token::generate()? };
         let file = TokensFile { api: tokens.api.reveal().into(), hook: tokens.hook.reveal().into() };
-        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))?;
+        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))?;
+        // The first start: a hook may have made the directory, and did not wait for the disk.
+        durable::sync_above(self.paths.state_dir());
         Ok(tokens)
     }
 
@@ -243,7 +246,7 @@ impl Instance {
             },
             None => Identity::generate(names, now)?,
         };
-        write_private(&path, &new).map_err(failed)?;
+        write_json(&path, &new).map_err(failed)?;
         tracing::info!(?names, "there is a new certificate");
         Ok(new)
     }
@@ -260,7 +263,7 @@ impl Instance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let file = DaemonFile { published, token: tokens.api.reveal(), hook_token: tokens.hook.reveal() };
-        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))
+        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))
     }
 
     /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
@@ -308,15 +311,10 @@ fn remove(path: &Path) {
     }
 }
 
-/// The old file or the new one, whole, for the owner alone, whatever the umask.
-fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    serde_json::to_writer_pretty(&mut file, content)?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+fn write_json(path: &Path, content: &impl Serialize) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(content)?;
+    bytes.push(b'\n');
+    durable::write(path, &bytes)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod disk;
 mod docs;
 mod doctor;
 mod doctor_hooks;
+mod durable;
 mod events;
 mod fail_open;
 mod faults;

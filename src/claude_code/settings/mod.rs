@@ -289,7 +289,7 @@ impl<'a> Settings<'a> {
     fn lock(&self) -> Result<Locked, SettingsError> {
         let backup = Backup::of(self.path(), self.paths);
         let lock = backup.lock_file();
-        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &lock, error))?;
+        let locked = backup.lock().map_err(|error| io_error("use", &lock, error))?;
         self.target.tidy(|left| locked.keep_found(left))?;
         Ok(locked)
     }

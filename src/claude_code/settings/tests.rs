@@ -173,7 +173,7 @@ fn a_lost_or_damaged_record_is_no_way_back() {
 fn a_run_that_died_before_it_wrote_is_forgotten() {
     let scratch = Scratch::with(PLAIN);
     let note = |old: Option<&str>, has_ours, new: &str| {
-        let backup = Backup::of(scratch.settings().path(), &scratch.paths).lock(&scratch.paths).unwrap();
+        let backup = Backup::of(scratch.settings().path(), &scratch.paths).lock().unwrap();
         backup.note(old.map(|old| Old { bytes: old.as_bytes(), has_ours }), new.as_bytes(), 0).unwrap();
     };
     note(Some(PLAIN), false, "never written");
@@ -191,7 +191,7 @@ fn a_run_that_died_before_it_wrote_is_forgotten() {
     // Between making the directory and writing the file.
     let scratch = Scratch::new();
     let target = scratch.settings();
-    let backup = Backup::of(target.path(), &scratch.paths).lock(&scratch.paths).unwrap();
+    let backup = Backup::of(target.path(), &scratch.paths).lock().unwrap();
     backup.note(None, b"never written", target.target.missing_dirs()).unwrap();
     drop(backup);
     target.target.create_dirs().unwrap();
