@@ -125,29 +125,59 @@ fn refused(line: &str) -> StartError {
 
 /// A connection to the daemon of this instance, which is started if need be.
 pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
-    if let Some(stream) = connect(paths, deadline)? {
-        return Ok(stream);
+    match connect(paths, deadline)? {
+        Some(stream) => Ok(stream),
+        None => StartLock::take(paths, deadline)?.connect_or_start(paths, deadline),
     }
-    let _start_lock = lock(paths, deadline)?;
-    if let Some(stream) = connect(paths, deadline)? {
-        return Ok(stream);
-    }
-    let mut has_died = false;
-    loop {
-        match start(deadline) {
-            // Somebody killed it while it started. That is no reason to give up; a daemon that always dies is.
-            Err(StartError::Died) if !has_died => {
-                has_died = true;
-                continue;
+}
+
+/// The right to start a daemon. While somebody has it, no hook and no command starts one: they wait, and then find the one that was
+/// started. Whoever replaces a daemon has it for that time.
+#[derive(Debug)]
+pub struct StartLock {
+    _file: File,
+}
+
+impl StartLock {
+    /// Waits for it until the deadline.
+    pub fn take(paths: &Paths, deadline: Instant) -> Result<Self, StartError> {
+        let path = paths.start_lock();
+        let failed = |error| StartError::State(path.clone(), error);
+        create_state_dir(paths.state_dir()).map_err(failed)?;
+        trust::check_private(paths.state_dir()).map_err(StartError::Untrusted)?;
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) => pause(deadline)?,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            started => started?,
         }
-        // The program we started may have found another daemon that was just about to end: then it is started again.
-        for _ in 0..10 {
-            if let Some(stream) = connect(paths, deadline)? {
-                return Ok(stream);
+    }
+
+    /// A connection to the daemon of this instance, which is started if need be.
+    pub fn connect_or_start(&self, paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
+        if let Some(stream) = connect(paths, deadline)? {
+            return Ok(stream);
+        }
+        let mut has_died = false;
+        loop {
+            match start(deadline) {
+                // Somebody killed it while it started. That is no reason to give up; a daemon that always dies is.
+                Err(StartError::Died) if !has_died => {
+                    has_died = true;
+                    continue;
+                }
+                started => started?,
             }
-            pause(deadline)?;
+            // The program we started may have found another daemon that was just about to end: then it is started again.
+            for _ in 0..10 {
+                if let Some(stream) = connect(paths, deadline)? {
+                    return Ok(stream);
+                }
+                pause(deadline)?;
+            }
         }
     }
 }
@@ -196,20 +226,6 @@ fn pause(deadline: Instant) -> Result<(), StartError> {
 /// nobody else may put a directory of theirs in the place of one of these.
 pub fn create_state_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-fn lock(paths: &Paths, deadline: Instant) -> Result<File, StartError> {
-    let path = paths.start_lock();
-    let failed = |error| StartError::State(path.clone(), error);
-    create_state_dir(paths.state_dir()).map_err(failed)?;
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => pause(deadline)?,
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
-    }
 }
 
 /// Starts the daemon that lies beside this program and waits until it is ready.

@@ -2,6 +2,7 @@
 
 use anstream::eprintln;
 use answerback_hook::hint::{self, Hint, Hinted};
+use answerback_hook::start::StartError;
 use answerback_hook::trust::TrustError;
 
 use crate::claude_code::settings::SettingsError;
@@ -37,12 +38,13 @@ pub(super) fn one_line(error: &anyhow::Error) -> String {
 /// What the outermost error that knows says to do.
 pub(super) fn hint_of(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|error| {
-        let known: [Option<&dyn Hint>; 6] = [
+        let known: [Option<&dyn Hint>; 7] = [
             error.downcast_ref::<Hinted>().map(|error| error as _),
             error.downcast_ref::<ClientError>().map(|error| error as _),
             error.downcast_ref::<ConfigError>().map(|error| error as _),
             error.downcast_ref::<InstanceError>().map(|error| error as _),
             error.downcast_ref::<SettingsError>().map(|error| error as _),
+            error.downcast_ref::<StartError>().map(|error| error as _),
             error.downcast_ref::<TrustError>().map(|error| error as _),
         ];
         known.into_iter().flatten().find_map(Hint::hint)

@@ -24,6 +24,7 @@ mod explain;
 mod history;
 mod install;
 mod man;
+mod manager;
 mod notify;
 mod open;
 mod options;

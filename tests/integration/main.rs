@@ -36,6 +36,7 @@ mod install_attributes;
 mod install_hostile;
 mod lan;
 mod life;
+mod manager;
 mod notify;
 mod pairing;
 mod phone;
