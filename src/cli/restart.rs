@@ -50,8 +50,8 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
         }
         (Some(_), Err(error)) => return Err(error.into()),
     }
-    drop(lock);
-    let new = Client::new(paths()?).version()?;
+    // With the lock: another restart would replace the new daemon before it can say who it is.
+    let new = running.version()?;
     eprintln!("Running: version {}, process {}.", new.version, new.pid);
     Ok(Exit::Success)
 }
