@@ -65,11 +65,15 @@ fi
 
 step "Installing into $bin_dir"
 mkdir -p "$bin_dir"
-# Rename into place: a running hook keeps its own file, and a hook that starts now finds a complete one.
+# Rename into place: a running hook keeps its own file, and a hook that starts now finds a complete one. The settings
+# of projects name these programs, so they are synced to the disk: half a program after a crash would be an error with
+# every question.
 for program in "$target_dir/release/answerback" "$hook"; do
     name=$(basename "$program")
     install -m 755 "$program" "$bin_dir/.$name.new"
+    sync "$bin_dir/.$name.new"
     mv -f "$bin_dir/.$name.new" "$bin_dir/$name"
+    sync "$bin_dir"
     echo "$bin_dir/$name" >&2
 done
 # Replace a running daemon. Waiting hooks reconnect to the new one.

@@ -163,11 +163,6 @@ impl Ask {
         self.kind.title(self.subject.as_ref(), self.questions.as_slice())
     }
 
-    /// One sentence that stands for all of it.
-    pub fn summary(&self) -> Cow<'_, str> {
-        self.kind.summary(self.subject.as_ref(), self.questions.as_slice())
-    }
-
     /// One sentence for each of its questions, in their order.
     pub fn lines(&self) -> Vec<Cow<'_, str>> {
         self.kind.lines(self.subject.as_ref(), self.questions.as_slice())

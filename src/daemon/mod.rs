@@ -7,6 +7,7 @@ use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use answerback_hook::hint::{self, Hinted};
 use answerback_hook::paths::Paths;
 use answerback_hook::trust::check_private;
 use anyhow::Context;
@@ -213,7 +214,10 @@ async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
             tracing::warn!(%address, %error, "the port is taken: any free one is used instead");
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no port can be used on 127.0.0.1")
         }
-        bound => bound.with_context(|| format!("cannot listen on {address}: choose another port with --port")),
+        bound => bound.map_err(|error| {
+            let message = format!("cannot listen on {address}: {error}");
+            Hinted::new(message, "Choose another port with --port.").into()
+        }),
     }
 }
 
@@ -229,16 +233,18 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
     };
     let mut names = address::host_names();
     names.extend(address::own_ip(address.ip()).map(|ip| ip.to_canonical().to_string()));
+    let bound = listener.local_addr()?;
     let prepared = || {
         let identity = instance.identity(&names)?;
-        let reach = LanReach::On { listener: listener.local_addr()?, fingerprint: identity.fingerprint()? };
-        anyhow::Ok((identity.server()?, reach))
+        let reach = LanReach::On { listener: bound, fingerprint: identity.fingerprint()? };
+        Ok::<_, InstanceError>((identity.server()?, reach))
     };
     match prepared() {
         Ok((tls, reach)) => Ok((Some(Lan::new(listener, tls)), reach)),
         Err(error) => {
-            tracing::error!(error = format!("{error:#}"), "the local network is not served");
-            Ok((None, LanReach::Failed(format!("{error:#}"))))
+            let error = hint::one_line(&error);
+            tracing::error!(error, "the local network is not served");
+            Ok((None, LanReach::Failed(error)))
         }
     }
 }

@@ -21,6 +21,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
+use answerback_hook::hint::Hint;
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
@@ -66,9 +67,9 @@ pub enum Way {
 #[derive(Debug)]
 pub struct Failure {
     /// What happened.
-    pub reason: String,
+    reason: String,
     /// What to do about it.
-    pub hint: &'static str,
+    hint: &'static str,
     /// Whether it may work a little later.
     again: bool,
 }
@@ -76,6 +77,14 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Hint for Failure {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.to_owned())
     }
 }
 

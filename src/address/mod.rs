@@ -1,39 +1,42 @@
-//! The addresses under which others than this machine reach the daemon: both are configured or there are none.
+//! Addresses: the configured ones under which other machines reach the daemon, and those that it posts to.
+
+mod web_url;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use serde::Deserialize;
 
+pub use web_url::{UrlError, WebUrl};
+
 /// The port a browser leaves out of an `https` address.
 const HTTPS: u16 = 443;
-const HTTP: u16 = 80;
 
 /// Where a reverse proxy or a tunnel makes the daemon reachable: `https://answers.example.org`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct PublicUrl(String);
+pub struct PublicUrl(WebUrl);
 
 impl PublicUrl {
-    /// The origin, as browsers write it: without a slash at its end.
+    /// The origin as browsers send it: without a slash at its end, and without the usual port.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.origin()
     }
 
-    /// What browsers send as `Host`.
+    /// The `Host` that browsers send.
     pub fn host(&self) -> &str {
-        self.0.split_once("://").map_or("", |(_, host)| host)
+        self.0.host()
     }
 
     /// Whether the way to the proxy is encrypted.
     pub fn is_https(&self) -> bool {
-        self.0.starts_with("https://")
+        self.0.is_https()
     }
 }
 
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
@@ -42,43 +45,14 @@ impl TryFrom<String> for PublicUrl {
 
     fn try_from(text: String) -> Result<Self, String> {
         let wrong = |what: &str| format!("`{text}` {what}: public_url is like \"https://answers.example.org\"");
-        let (scheme, default, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
-            (Some(rest), _) => ("https", HTTPS, rest),
-            (_, Some(rest)) => ("http", HTTP, rest),
-            _ => return Err(wrong("does not begin with https:// or http://")),
-        };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        if rest.contains('@') {
-            return Err(wrong("has a user name in it"));
-        }
-        if rest.contains(['/', '?', '#']) {
+        let url = WebUrl::try_from(text.clone()).map_err(|error| wrong(&format!("cannot be used ({error})")))?;
+        if url.rest() != "/" {
             return Err(wrong("has more than a host in it, and is written without a path"));
         }
-        let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
-            None => (rest, default),
-            Some((host, port)) => match port.parse::<u16>() {
-                Ok(number) if number > 0 => (host, number),
-                _ => return Err(wrong("has a port that is none")),
-            },
-        };
-        let is_name =
-            !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-        let is_v6 = || host.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok();
-        if !is_name && is_v6().is_none() {
-            return Err(wrong("has a host that is none (write international names as xn--)"));
-        }
-        let host = host.to_ascii_lowercase();
-        let is_loopback = match (host.parse::<IpAddr>().ok(), is_v6()) {
-            (Some(ip), _) => ip.is_loopback(),
-            (None, Some(ip)) => ip.to_canonical().is_loopback(),
-            (None, None) => host == "localhost" || host.ends_with(".localhost"),
-        };
-        if is_loopback {
+        if url.is_loopback() {
             return Err(wrong("is this machine alone, which needs no public_url"));
         }
-        // A browser leaves the usual port out.
-        let port = if port == default { String::new() } else { format!(":{port}") };
-        Ok(Self(format!("{scheme}://{host}{port}")))
+        Ok(Self(url))
     }
 }
 
@@ -177,6 +151,7 @@ mod tests {
             ("http://box:8080", "http://box:8080", "box:8080"),
             ("https://[fd00::2]:8443", "https://[fd00::2]:8443", "[fd00::2]:8443"),
             ("https://[fd00::2]", "https://[fd00::2]", "[fd00::2]"),
+            ("https://[FD00:0::2]/", "https://[fd00::2]", "[fd00::2]"),
         ] {
             let url = PublicUrl::try_from(text.to_owned()).unwrap();
             assert_eq!((url.to_string().as_str(), url.host()), (origin, host));
@@ -200,6 +175,9 @@ mod tests {
             "https://[::1]",
             "http://localhost:27563",
             "http://127.0.0.1:27563",
+            "http://127.1:27563",
+            "http://page.localhost.:27563",
+            "http://[::ffff:127.0.0.1]:27563",
         ] {
             let error = PublicUrl::try_from(text.to_owned()).unwrap_err();
             assert!(error.contains("answers.example.org"), "{error}");
