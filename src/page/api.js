@@ -13,7 +13,7 @@ const PATIENCE = 15_000;
 export class Problem extends Error {
   /**
    * @param {number} status
-   * @param {{ type?: string, title?: string, hint?: string, errors?: { question: string, problem: string }[], ask?: Ask }} body
+   * @param {{ type?: string, title?: string, hint?: string, errors?: AnswerError[], ask?: Ask }} body
    */
   constructor(status, body) {
     super(body.title ?? `The daemon replied with status ${status}.`);

@@ -1,9 +1,9 @@
 // Getting a person's attention when they look elsewhere: title, icon, and where they allow it a notification and a sound.
 
 import { byId } from "./dom.js";
+import * as kinds from "./kinds.js";
 import { preferences } from "./settings.js";
 import { lasting } from "./storage.js";
-import { projectName } from "./words.js";
 
 /** @param {number} open */
 export function count(open) {
@@ -67,10 +67,9 @@ function tell(asks) {
   if (!isSeen && Date.now() - Number(lasting.get(LOOKED) ?? 0) < 3 * PAUSE) return;
   if (sound) chime();
   if (!notify || isSeen) return;
-  const title = asks.length === 1 ? `${projectName(first.project)} has a question` : `${asks.length} questions wait`;
+  const { title, body } = kinds.notification(asks);
   try {
-    // It may be seen by anybody who passes by: the question itself stays on the page.
-    const notification = new Notification(title, { body: asks.length === 1 ? first.questions[0].header : "", tag: first.key, icon: "/page/icon-192.png" });
+    const notification = new Notification(title, { body, tag: first.key, icon: "/page/icon-192.png" });
     for (const { id } of asks) shown.set(id, notification);
     notification.onclick = () => {
       window.focus();

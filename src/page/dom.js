@@ -87,6 +87,12 @@ export function byId(id) {
   return found;
 }
 
+/**
+ * Whether a key belongs to a text that is being composed. Safari says so only with this old key code.
+ * @param {KeyboardEvent} event
+ */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
 /** @type {string[]} */
 let unsaid = [];
 

@@ -2,6 +2,7 @@
 
 import { projects, settledAsks } from "./api.js";
 import { copied, fill, h, icon } from "./dom.js";
+import { text } from "./kinds.js";
 import { moment, OUTCOMES, place, projectName } from "./words.js";
 
 const PAGE = "50";
@@ -87,7 +88,7 @@ function entry(ask) {
   const where = outcome.kind === "answered_in_terminal" ? "" : place(outcome.by);
   return h(
     "article",
-    { class: "entry", "aria-label": `${projectName(ask.project)}: ${ask.questions[0].question.slice(0, 100)}` },
+    { class: "entry", "aria-label": `${projectName(ask.project)}: ${text(ask).slice(0, 100)}` },
     h(
       "header",
       {},

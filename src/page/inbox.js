@@ -3,7 +3,7 @@
 import { ask as askOf, openAsk, Problem } from "./api.js";
 import { Card } from "./card.js";
 import { announce, byId, command, fill, h } from "./dom.js";
-import { projectName } from "./words.js";
+import { arrival, newOnes } from "./kinds.js";
 
 /** So many are forms; the rest are rows until somebody opens them. */
 const FORMS = 8;
@@ -159,7 +159,7 @@ export class Inbox {
     if (!isFirst && this.#isInUse) this.#held.set(ask.id, ask);
     else this.#add(ask);
     if (isFirst) return;
-    announce(`${projectName(ask.project)} asks: ${ask.questions[0].question}`);
+    announce(arrival(ask));
     this.listener.arrived(ask);
   }
 
@@ -240,7 +240,7 @@ export class Inbox {
     const top = cards.find((card) => card.isOpen)?.id ?? 0;
     if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
     this.#more.hidden = this.#held.size === 0;
-    this.#more.textContent = this.#held.size === 1 ? "1 new question" : `${this.#held.size} new questions`;
+    if (this.#held.size > 0) this.#more.textContent = newOnes([...this.#held.values()]);
     this.#showEmpty(cards.length === 0 && this.#held.size === 0);
     this.listener.changed(this.open.length + this.#held.size);
   }

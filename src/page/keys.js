@@ -1,7 +1,6 @@
 // The keyboard, as in Claude Code's own dialog. Never while somebody types.
 
-import { byId, dialog, h } from "./dom.js";
-import { isComposing } from "./question.js";
+import { byId, dialog, h, isComposing } from "./dom.js";
 
 const ACTS = /^([1-9ui?/]|Enter|Escape)$/;
 
@@ -59,22 +58,12 @@ function handle(page, key, target) {
   }
   const card = page.inbox.current;
   if (!card) return false;
-  if (/^[1-9]$/.test(key)) {
-    card.expand();
-    card.current.pick(Number(key) - 1);
-  } else if (key === "ArrowDown" || key === "ArrowUp") {
-    if (target.matches("button, a, summary")) return false;
-    card.expand();
-    card.current.focus();
-  } else if (key === "Enter") {
-    if (target.matches("button:not(.option), a, summary")) return false;
-    // On an option that is not chosen, Enter chooses; the click of the browser does that.
-    if (target.matches(".option[role=radio][aria-checked=false]")) return false;
-    card.expand();
-    void card.submit();
-  } else {
-    return false;
-  }
+  if (key.startsWith("Arrow") && target.matches("button, a, summary")) return false;
+  if (key !== "Enter") return card.press(key);
+  // The browser turns Enter on a control into a click.
+  if (target.matches("button:not([data-enter-sends]), a, summary")) return false;
+  card.expand();
+  void card.submit();
   return true;
 }
 

@@ -94,8 +94,3 @@ export function ending({ kind, by }) {
   if (kind === "answered_in_terminal") return OUTCOMES[kind];
   return [OUTCOMES[kind], place(by)].filter(Boolean).join(" ");
 }
-
-/** @param {Ask} ask */
-export function title(ask) {
-  return ask.questions.map((question) => question.header || question.question).join(" · ");
-}
