@@ -1,6 +1,6 @@
 // Every kind of question, answered by mouse, by keyboard and by touch: what the hook returns is what was meant.
 import assert from "node:assert/strict";
-import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
+import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const option = (page, label) => page.locator(".option", { hasText: label });
