@@ -27,7 +27,12 @@ macro_rules! parts {
 
 const PARTS: &[Part] = parts! {
     "/" "index.html" "text/html; charset=utf-8"
-    "/page/app.css" "app.css" "text/css; charset=utf-8"
+    "/page/base.css" "base.css" "text/css; charset=utf-8"
+    "/page/card.css" "card.css" "text/css; charset=utf-8"
+    "/page/question.css" "question.css" "text/css; charset=utf-8"
+    "/page/foot.css" "foot.css" "text/css; charset=utf-8"
+    "/page/views.css" "views.css" "text/css; charset=utf-8"
+    "/page/screens.css" "screens.css" "text/css; charset=utf-8"
     "/page/icon.svg" "icon.svg" "image/svg+xml"
     "/page/icon-192.png" "icon-192.png" "image/png"
     "/page/icon-512.png" "icon-512.png" "image/png"

@@ -230,7 +230,7 @@ export class Card {
 
   /** @param {Error} error */
   #failed(error) {
-    const hint = error instanceof Problem ? error.hint : "Your answer is kept here. Try again when the page is connected.";
+    const hint = error instanceof Problem ? error.hint : "Your input is kept here. Try again when the page is connected.";
     fill(this.#error, icon("warning"), h("span", {}, `Not sent. ${error.message} ${hint}`));
     this.#error.hidden = false;
     if (error instanceof Problem) this.form.blame(error.errors);

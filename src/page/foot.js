@@ -88,7 +88,7 @@ export class Foot {
 
   /** @param {boolean} isBusy */
   #showReason(isBusy) {
-    const field = h("input", { type: "text", placeholder: "Why? (the agent is told)", "aria-label": "Reason", dir: "auto" });
+    const field = h("input", { type: "text", placeholder: "Why? (the agent will see this)", "aria-label": "Reason", dir: "auto" });
     field.value = this.reason;
     const send = () => this.actions.dismiss(field.value.trim());
     field.addEventListener("input", () => (this.#reason = field.value));
