@@ -209,6 +209,21 @@ scenario("without free text there are only the options, for the mouse and the ke
   assert.deepEqual((await world.settled(multi.key)).outcome.answers, { [PLATFORMS.question]: "Linux, Windows" });
 });
 
+scenario("an ask of a kind that only a newer daemon knows is answered by its questions", async (world) => {
+  const { key } = await world.post("/v1/asks", { questions: [DATABASE], project: "/home/me/shop" });
+  const page = await world.page({ signedIn: false });
+  await page.route(/\/v1\/asks$/, async (route) => {
+    const response = await route.fetch();
+    const list = await response.json();
+    await route.fulfill({ response, json: { ...list, asks: list.asks.map((ask) => ({ ...ask, kind: "constructor", subject: { new: true } })) } });
+  });
+  await page.goto(`${world.url}/#launch=${await world.launchCode()}`);
+  await page.getByRole("article", { name: "shop asks: Database" }).waitFor();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  assert.deepEqual((await world.settled(key)).outcome.answers, { [DATABASE.question]: "SQLite" });
+});
+
 scenario("a draft outlives a reload of the page", async (world) => {
   const asked = await world.ask([PLATFORMS]);
   const page = await world.page();

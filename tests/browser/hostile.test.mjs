@@ -111,23 +111,23 @@ scenario("an HTML preview is shown in a frame that can do nothing", (world) => w
   await careless.close();
   world.complaints = [];
 
-  await world.ask([{ question: "Which?", header: "H", multiSelect: false, options: [{ label: "A", description: "", preview: look + attack(outside.url) + leave }, { label: "B", description: "", preview: "plain" }] }]);
   const page = await world.page();
   const counter = await countHits(page);
   const asked = [];
+  page.on("request", (request) => request.frame() !== page.mainFrame() && request.url().startsWith(world.url) && asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  await world.ask([{ question: "Which?", header: "H", multiSelect: false, options: [{ label: "A", description: "", preview: look + attack(outside.url) + leave }, { label: "B", description: "", preview: "plain" }] }]);
   const frame = page.frameLocator(".preview iframe");
   await frame.getByText("mock-up").waitFor();
-  page.on("request", (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
   assert.equal(await page.locator(".preview iframe").getAttribute("sandbox"), "");
   assert.equal(await frame.locator("div").evaluate((element) => getComputedStyle(element).color), "rgb(1, 2, 3)");
   await frame.getByRole("button", { name: "go" }).click();
   // The browser says what it has blocked: the attack was made.
-  for (const what of [/Blocked script execution/, /Blocked form submission/, /violates the following Content Security Policy.*x\.png|x\.png.*violates the following Content Security Policy/]) {
+  for (const what of [/Blocked script execution/, /Blocked form submission/, /x\.png' violates the following Content Security Policy/, /Refused to execute the redirect/]) {
     await until(`the browser to report ${what}`, () => world.complaints.some((text) => what.test(text)));
   }
   await expectUnreached(page, outside);
   assert.equal(counter.hits, 0);
-  assert.deepEqual(asked, []);
+  assert.match(asked.join(), /^GET \/v1\/previews\/[^,]+$/);
   await frame.getByText("mock-up").waitFor();
   assert.equal((await world.get("/v1/version")).pid, (await world.record()).pid);
   world.complaints = world.complaints.filter((text) => !/sandbox|Content Security Policy|blocked/i.test(text));
