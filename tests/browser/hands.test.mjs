@@ -8,53 +8,6 @@ const option = (page, label) => page.locator(".option", { hasText: label });
 const answers = async (asked) => (await asked.reply()).updatedInput.answers;
 const live = (page) => page.locator("#connection[data-state=live]");
 
-/** Answers, with the reply and the event in either order. `second` brings the later of the two. */
-async function answerTwiceTold(page, asked, second) {
-  await option(page, "SQLite").click();
-  await page.getByRole("button", { name: "Send now" }).click();
-  assert.deepEqual(await answers(asked), { [DATABASE.question]: "SQLite" });
-  await page.locator(".card.settled").waitFor();
-  assert.equal(await page.locator(".unsent").count(), 0);
-  await second();
-  assert.equal(await page.locator(".unsent").count(), 0);
-  await page.mouse.move(0, 0);
-  await page.locator(".empty h2").waitFor();
-}
-
-scenario("an answer is one's own also when its own event is faster, and its card leaves", async (world) => {
-  const asked = await world.ask([DATABASE]);
-  const page = await world.page();
-  const replied = deferred();
-  await page.route("**/v1/asks/*/answer", async (route) => {
-    const response = await route.fetch();
-    await page.locator(".card.settled").waitFor();
-    await route.fulfill({ response });
-    replied.resolve(response.status());
-  });
-  await answerTwiceTold(page, asked, async () => assert.equal(await within("the reply", replied.promise), 200));
-});
-
-scenario("an answer is one's own also when the reply is faster, and its card leaves", async (world) => {
-  const asked = await world.ask([DATABASE]);
-  const page = await world.page();
-  const [held, released] = [deferred(), deferred()];
-  await page.route("**/v1/events", async (route) => {
-    held.resolve(route);
-    await released.promise;
-    await route.continue();
-  });
-  // The page begins a new stream, and that brings nothing for now.
-  await page.evaluate(() => void dispatchEvent(new Event("online")));
-  await within("a new stream", held.promise);
-  await answerTwiceTold(page, asked, async () => {
-    released.resolve(undefined);
-    // Events come in order: with the card of a later question, the event of the answer is there too.
-    const { key } = await world.post("/v1/asks", { questions: [LAYOUT] });
-    await page.locator(".card.expanded", { hasText: LAYOUT.question }).waitFor();
-    await world.post(`/v1/asks/${key}/dismiss`, {});
-  });
-});
-
 scenario("a card that was tapped leaves without a receipt", async (world) => {
   await world.post("/v1/asks", { questions: [DATABASE] });
   const page = await world.page({ phone: true });
