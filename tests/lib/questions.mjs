@@ -1,5 +1,18 @@
-// Questions of every kind.
+// Questions to ask, and the calls of Claude Code that ask them.
+import { randomUUID } from "node:crypto";
 
+/** @typedef {{ id: string, input: { questions: Question[] } }} Call one call of AskUserQuestion */
+
+/**
+ * A call with an id of its own.
+ * @param {...Question} questions
+ * @returns {Call}
+ */
+export function ask(...questions) {
+  return { id: `toolu_${randomUUID().replaceAll("-", "")}`, input: { questions } };
+}
+
+/** @type {Question} */
 export const DATABASE = {
   question: "Which database should the shop use?",
   header: "Database",
@@ -11,6 +24,18 @@ export const DATABASE = {
   ],
 };
 
+/** Tests at a terminal choose from these by number. @type {Question} */
+export const TWO_DATABASES = {
+  question: "Which database should the service use?",
+  header: "Database",
+  multiSelect: false,
+  options: [
+    { label: "Postgres", description: "A server of its own" },
+    { label: "SQLite", description: "A file beside the service" },
+  ],
+};
+
+/** @type {Question} */
 export const PLATFORMS = {
   question: "Which platforms do we support from the first release?",
   header: "Platforms",
@@ -22,6 +47,7 @@ export const PLATFORMS = {
   ],
 };
 
+/** @type {Question} */
 export const LAYOUT = {
   question: "How should the order page be laid out?",
   header: "Layout",
@@ -40,4 +66,27 @@ export const LAYOUT = {
   ],
 };
 
+/** Previews of a few lines, which are easy to find in what Claude is told. @type {Question} */
+export const TWO_LAYOUTS = {
+  question: "Which layout should the page have?",
+  header: "Layout",
+  multiSelect: false,
+  options: [
+    { label: "Columns", description: "Two side by side", preview: "+---+---+\n| a | b |\n+---+---+" },
+    { label: "Stack", description: "One above the other", preview: "+---+\n| a |\n| b |\n+---+" },
+  ],
+};
+
+/** No options: the answer is in one's own words. @type {Question} */
 export const NAME = { question: "What should the first release be called?", header: "Name", multiSelect: false, options: [] };
+
+/** Quotation marks and a dash in the text. @type {Question} */
+export const LICENCE = {
+  question: 'Is "MIT" the licence — yes or no?',
+  header: "Licence",
+  multiSelect: false,
+  options: [
+    { label: "Yes", description: "MIT it is" },
+    { label: "No", description: "Another one" },
+  ],
+};
