@@ -35,7 +35,8 @@ pub struct AskView {
     /// The directory the asker works in.
     #[schema(required = true)]
     pub project: Option<String>,
-    /// What sort of decision is wanted. A daemon from before there were kinds does not say: it knows only questions.
+    /// What sort of decision is wanted.
+    // A daemon from before there were kinds does not say. It knows only questions.
     #[serde(default)]
     #[schema(required = true)]
     pub kind: Kind,
@@ -79,13 +80,13 @@ fn time_or_null<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Resul
     }
 }
 
-/// Whether an ask wants an answer.
+/// Whether an ask still wants an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It does.
+    /// It wants an answer.
     Open,
-    /// It has an outcome.
+    /// It has its outcome.
     Settled,
 }
 
@@ -104,7 +105,7 @@ pub struct OutcomeView {
     /// Why it was dismissed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who did it.
+    /// Who settled it; null if it expired or was withdrawn.
     #[schema(required = true)]
     pub by: Option<Source>,
 }

@@ -47,11 +47,11 @@ pub enum Origin {
     Program,
 }
 
-/// What happens to the asker when the deadline passes.
+/// What happens to the asker at the deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
-    /// No decision: the agent's own dialog.
+    /// The agent shows its own dialog.
     #[default]
     Native,
     /// The agent is told that nobody answered.
@@ -60,8 +60,8 @@ pub enum OnTimeout {
     Defer,
 }
 
-/// The asker of every call that comes in over HTTP with the hook token. Whoever has that token can say anything about itself, so all
-/// of them count as one asker that is none of the others.
+/// The asker of every call that comes in over HTTP with the hook token. A caller with that token can claim to be any process, so all
+/// of them count as one asker of their own.
 pub const HTTP_ASKER: &str = "http-hook";
 
 /// What is needed to open an ask.

@@ -29,7 +29,8 @@ pub enum Outcome {
     Withdrawn,
 }
 
-/// How an ask ended, in one word. The names of these words, in JSON and in texts, are made here and nowhere else.
+/// How an ask ended, in one word.
+// The names of the outcomes, in JSON and in texts, are made here and nowhere else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "see Outcome")]
@@ -118,10 +119,10 @@ pub struct Report {
     pub notes: IndexMap<String, String>,
 }
 
-/// What becomes of an attempt to settle an ask that is settled already.
+/// The verdict about an attempt to settle an ask that is settled already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The same was said before: nothing to do, and nothing wrong.
+    /// It says the same as the outcome. Nothing is wrong, and nothing is to do.
     Repeated,
     /// Somebody answered first, and differently.
     Conflict,

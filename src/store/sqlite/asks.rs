@@ -9,6 +9,7 @@ use super::clock::Uptime;
 use super::row::{COLUMNS, ask, check_sum, text, time, to_json, to_word};
 use super::sums;
 
+/// Adds an open ask.
 pub(super) fn insert(
     connection: &Connection,
     new: &NewAsk,
@@ -167,7 +168,7 @@ pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Re
         .query_row([session], |row| row.get(0))
 }
 
-/// The ids of the rows that are not what was written.
+/// The asks that are not what was written.
 pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, detail, detail_sum FROM asks ORDER BY id"))?;
     let mut rows = statement.query([])?;

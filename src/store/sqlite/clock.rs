@@ -1,4 +1,4 @@
-//! Deadlines across restarts. The wall clock may have been set meanwhile; the time since the machine was started cannot be.
+//! Deadlines across restarts. Somebody may have set the wall clock meanwhile. Nobody can set the time since the machine was started.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, named_params};
@@ -34,7 +34,7 @@ impl Uptime {
     }
 }
 
-/// Clocks are never in step to the millisecond. Less than this is no difference.
+/// Two clocks that differ by less than this are the same. They are never in step to the millisecond.
 const IN_STEP: i64 = 1000;
 
 /// Gives every open ask the time it had left, whatever happened to the wall clock. If the machine was started again since, only the
@@ -56,7 +56,7 @@ pub(super) fn go_on(connection: &Connection, now: Timestamp) -> rusqlite::Result
         ),
         values,
     )?;
-    // From here on they count in this run of the machine.
+    // From here on, deadlines count in this run of the machine.
     connection.execute(
         "UPDATE asks SET boot = :boot, expires_boot = :uptime + (expires_at - :now)
          WHERE outcome IS NULL AND expires_at IS NOT NULL AND boot IS NOT :boot",

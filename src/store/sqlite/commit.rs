@@ -65,7 +65,7 @@ impl Owner {
         Ok(Self { jobs, failed })
     }
 
-    /// Returns when the file cannot be trusted any more. It never comes back from that.
+    /// Returns when the file cannot be trusted any more. The store does not recover from that.
     pub(super) async fn failed(&self) {
         let mut failed = self.failed.clone();
         if failed.wait_for(|failed| *failed).await.is_err() {
@@ -74,7 +74,7 @@ impl Owner {
         }
     }
 
-    /// Runs `work` in a transaction. It returns once that is on disk, or with the reason why it is not.
+    /// Runs `work` in a transaction, and returns when that is on disk. An error says why it is not.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         writes: bool,
@@ -102,7 +102,7 @@ impl Owner {
     }
 }
 
-/// Without this thread the daemon could only refuse. Hooks start another daemon, and that is better.
+/// Ends the daemon if the thread panics. Without the thread it could only refuse; hooks start another daemon, which is better.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -115,13 +115,13 @@ impl Drop for AbortOnPanic {
 
 /// What the owner thread works with.
 struct StoreThread {
-    /// `None` when it failed for good.
+    /// `None` after the store has failed for good.
     connection: Option<Connection>,
     files: Files,
     path: PathBuf,
     sink: Sink,
     failing: watch::Sender<bool>,
-    /// Why it failed for good.
+    /// Why the store has failed for good.
     failure: Option<StoreError>,
 }
 
@@ -205,7 +205,7 @@ impl StoreThread {
             let failure = self.fail(changed.into());
             tracing::error!(%failure, "the files of the store were changed");
         }
-        // After everybody has been told.
+        // Only now, so that every caller gets its reply before the daemon ends.
         if self.failure.is_some() {
             self.failing.send_replace(true);
         }
@@ -229,7 +229,7 @@ impl StoreThread {
         }
     }
 
-    /// Finds out whether a commit that failed is there all the same. Every commit of asks makes events, whose numbers only grow.
+    /// Finds out whether a commit that failed is in the file all the same. Every commit of asks makes events, and their cursors only grow.
     fn reopen_and_compare(&mut self, changes: &[Arc<Change>], error: rusqlite::Error) -> Result<(), StoreError> {
         tracing::error!(%error, "a commit failed: the file is opened again to see what is in it");
         // Closing checkpoints the log: SQLite writes what it considers committed to the main file, unless that fails too.
@@ -288,7 +288,7 @@ fn in_savepoint<T>(
     *context.met_damage |= matches!(result, Err(StoreError::Damaged(_) | StoreError::Unreachable(_)));
     if result.is_err() {
         context.changes.truncate(before);
-        // Where this fails there is no transaction any more, and nothing left to undo.
+        // If this fails, there is no transaction any more, and nothing left to undo.
         drop(context.connection.execute_batch("ROLLBACK TO job; RELEASE job"));
         return result;
     }

@@ -11,8 +11,8 @@ use crate::ask::{Ask, AskId, AskKey, Host, Settlement};
 use super::sums;
 
 /// The columns that [`ask`] reads, in its order. Each belongs to the table `asks`.
-pub(super) const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, outcome, settled_by, settled_at, racing, \
-     digest, receipt, asker, question_sum, outcome_sum, asks.kind, subject, host";
+pub(super) const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, \
+     outcome, settled_by, settled_at, racing, digest, receipt, asker, question_sum, outcome_sum, asks.kind, subject, host";
 
 /// The ask of a row. Fails where the row is not what was written.
 pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {

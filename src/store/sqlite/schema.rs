@@ -87,13 +87,14 @@ const MIGRATIONS: &[&str] = &[
 ",
 ];
 
+/// The schema that this version writes.
 pub(super) const NEWEST: u32 = MIGRATIONS.len() as u32;
 
-/// Rows of older schemas do not name a host.
+/// The first schema whose rows name a host.
 const FIRST_WITH_HOST: u32 = 5;
 
-/// Whether the file is ours and of a version that is known. Its version comes back. One without any tables becomes ours, but only if
-/// there cannot have been a store before (`is_first`): otherwise what was in it is lost, and nobody shall overlook that.
+/// Checks that the file is ours and has a schema that this version knows. Returns that schema. A file without tables becomes ours, but
+/// only if there cannot have been a store before (`is_first`). Otherwise its content was lost, and people must learn that.
 pub(super) fn check(connection: &Connection, is_first: bool) -> Result<u32, StoreError> {
     let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -110,15 +111,15 @@ pub(super) fn check(connection: &Connection, is_first: bool) -> Result<u32, Stor
     Ok(version)
 }
 
-/// What every connection that writes needs.
+/// The settings of every connection that writes.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // A commit that was reported is on disk, power failure included.
+    // A commit that was reported survives a power failure.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Opens a file again that was prepared before, and brings everything in it to the disk.
+/// Opens a prepared file again, and brings everything in it to the disk.
 pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BUSY)?;

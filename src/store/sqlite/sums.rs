@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of what was asked, under which key. Without a subject it is the sum that versions before kinds and subjects made.
+/// The checksum of what was asked under a key. Without a subject it is the one that versions before subjects wrote.
 pub(super) fn of_questions(key: &str, questions: &str, kind: &str, subject: Option<&str>) -> i64 {
     match subject {
         None => sum([key, questions]),
@@ -11,12 +11,12 @@ pub(super) fn of_questions(key: &str, questions: &str, kind: &str, subject: Opti
     }
 }
 
-/// Of what the asker needs for its reply.
+/// The checksum of what the asker needs for its reply.
 pub(super) fn of_detail(key: &str, detail: &str) -> i64 {
     sum([key, detail])
 }
 
-/// Of how it ended.
+/// The checksum of how an ask ended.
 pub(super) fn of_outcome(id: i64, outcome: &str, by: Option<&str>) -> i64 {
     sum([id.to_string().as_str(), outcome, by.unwrap_or_default()])
 }
