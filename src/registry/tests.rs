@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::ask::{Answer, AskKey, Host, Kind, Report};
+use crate::store::OtherWriter;
 
 struct World {
     dir: TempDir,
@@ -27,10 +27,8 @@ impl World {
     }
 
     /// Nothing can be written while this lives.
-    fn lock_store(&self) -> Connection {
-        let connection = Connection::open(self.file()).unwrap();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        connection
+    fn lock_store(&self) -> OtherWriter {
+        OtherWriter::begin(&self.file())
     }
 
     async fn attach(&self, new: NewAsk) -> Wait {

@@ -28,6 +28,8 @@ use crate::ask::{Ask, AskId, AskKey, Change, Cursor, Host, NewAsk, Receipt, Sett
 pub use device::{Device, DeviceKind};
 pub use error::StoreError;
 pub use query::{AskPage, Changes, Filter, Opened, Settled, Snapshot, StateFilter};
+#[cfg(test)]
+pub use sqlite::OtherWriter;
 pub use sqlite::{check, check_version, is_locked};
 
 /// A page of changes ends with the change that makes its asks larger than this, in bytes.

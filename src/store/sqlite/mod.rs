@@ -14,6 +14,8 @@ mod error;
 mod events;
 mod files;
 mod list;
+#[cfg(test)]
+mod other_writer;
 mod row;
 mod schema;
 mod sums;
@@ -30,6 +32,8 @@ use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Opened, Settled, Sink, Sna
 
 pub use check::{check, check_version, is_locked};
 use commit::{Context, Owner};
+#[cfg(test)]
+pub use other_writer::OtherWriter;
 
 /// See [`super::Opening`].
 #[derive(Debug)]
