@@ -305,8 +305,9 @@ fn a_receiver_that_is_down_or_hangs_delays_no_answer() {
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
     let (_hook, _) = world.ask("s", "u", &[question("Which?")]);
     let told = |way: &str| {
-        let line =
-            |log: &str| log.lines().find(|line| line.contains("not told") && line.contains(way)).map(str::to_owned);
+        let line = |log: &str| {
+            log.lines().find(|line| line.contains("notification failed") && line.contains(way)).map(str::to_owned)
+        };
         until(&format!("{way} in the log"), || line(&world.log()))
     };
     let ntfy = told("ntfy");
