@@ -33,7 +33,7 @@ fn a_socket_whose_place_is_taken_is_made_again_when_there_is_room() {
     let mut daemon = world.daemon();
     fs::remove_file(world.state("daemon.sock")).unwrap();
     fs::create_dir(world.state("daemon.sock")).unwrap();
-    until("the daemon to notice", || world.log().contains("it could not be made again").then_some(()));
+    until("the daemon to notice", || world.log().contains("the removed file cannot be created again").then_some(()));
     let stop = world.command(ANSWERBACK).arg("stop").output().unwrap();
     assert!(!stop.status.success(), "{stop:?}");
     fs::remove_dir(world.state("daemon.sock")).unwrap();
