@@ -1,5 +1,4 @@
-//! The page and its parts. They hold no data and no secret, so they need no credential; everything they show comes through the
-//! API.
+//! Serves the page and its parts. They contain no data and no secret, so they need no token. All data that they show comes through the API.
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -54,10 +53,9 @@ const PARTS: &[Part] = parts! {
     "/page/words.js" "words.js" "text/javascript; charset=utf-8"
 };
 
-/// Where the page itself is.
+/// The path of the page itself.
 pub(super) const PATH: &str = "/";
 
-/// One route for each part.
 pub(super) fn routes() -> Router<App> {
     PARTS.iter().fold(Router::new(), |router, part| router.route(part.path, get(async || serve(part))))
 }
