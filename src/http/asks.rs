@@ -197,7 +197,7 @@ pub(super) async fn answer(
     })
 }
 
-/// Dismisses an ask without an answer. The asker is told so, and gets the reason.
+/// Dismisses an ask. The asker learns that there will be no answer, and gets the reason.
 #[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
     (status = 200, body = AskView, description = "The ask is dismissed"),

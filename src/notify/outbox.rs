@@ -11,7 +11,7 @@ use crate::registry::Registry;
 
 use super::{Audience, Failure, Notice, Way};
 
-/// A notice that comes while so many are waiting is dropped.
+/// If this many notices are waiting, a new one is dropped.
 const MAX_WAITING: usize = 256;
 /// The pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];

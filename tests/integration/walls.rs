@@ -16,7 +16,7 @@ struct Room {
     crates: BTreeSet<String>,
 }
 
-/// The words in backticks.
+/// The words in backticks in a cell of the table.
 fn names(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches('/').to_owned()).collect()
 }
@@ -112,7 +112,7 @@ fn faults(source: &Source, rooms: &BTreeMap<String, Room>) -> Vec<String> {
         faults
             .push(format!("src/{name}: write one `use crate::room::...` for each room, so that this test can read it"));
     }
-    // A module inside the file, as tests are, is one deeper.
+    // A module inside the file, such as `tests`, is one level deeper.
     let climbs_out = "super::".repeat(depth + 1);
     let file_climbs_out = "super::".repeat(*depth);
     let outside = text.split("\nmod tests {").next().unwrap_or(text);
