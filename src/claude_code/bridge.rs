@@ -98,7 +98,7 @@ impl Bridge {
         };
         drop(place);
         let output = match end {
-            Some(WaitEnd::Settled(ask)) => Box::pin(self.settled(&ask, hook)).await?,
+            Some(WaitEnd::Settled(ask)) => Box::pin(self.reply(&ask, hook)).await?,
             Some(WaitEnd::Deferred) => Some(reply::deferred()),
             // The hook is gone, and nobody reads the reply.
             None => None,
@@ -118,13 +118,13 @@ impl Bridge {
             HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
             HookEvent::Announce(new) => match self.registry.open(*new).await {
                 // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
-                Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.settled(&ask, Hook::PreToolUse).await?)),
+                Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
                 Ok(_) => Ok(Taken::Replied(None)),
                 Err(error) => leave_to_the_terminal(error),
             },
             HookEvent::Report(report) => {
                 let ask = self.registry.report(*report).await?;
-                Ok(Taken::Replied(ask.and_then(|ask| reply::reported(&ask))))
+                Ok(Taken::Replied(ask.and_then(|ask| reply::post_tool_use(&ask))))
             }
             HookEvent::WentOn { session, asker, has_ended } => {
                 self.registry.session_went_on(&session, asker.as_deref(), has_ended).await?;
@@ -151,13 +151,13 @@ impl Bridge {
         };
         match attached {
             Ok(Attached::Waiting(wait)) => Ok(Taken::Parked { hook, wait, place }),
-            Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.settled(&ask, hook).await?)),
+            Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.reply(&ask, hook).await?)),
             Err(error) => leave_to_the_terminal(error),
         }
     }
 
     /// The output for an ask that is settled.
-    async fn settled(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
+    async fn reply(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
         let call = Call::kept(&self.registry.detail(ask.id).await?);
         Ok(match hook {
             Hook::PreToolUse => {
@@ -165,9 +165,9 @@ impl Bridge {
                     Some(call) => version_of(call).await,
                     None => None,
                 };
-                reply::settled(ask, call.as_ref(), version)
+                reply::pre_tool_use(ask, call.as_ref(), version)
             }
-            Hook::PermissionRequest => reply::raced(ask, call.as_ref()),
+            Hook::PermissionRequest => reply::permission_request(ask, call.as_ref()),
         })
     }
 

@@ -16,7 +16,7 @@ const IN_A_REFUSAL: &str = "This is not a refusal: the question was answered. Do
 /// The reply to a `PreToolUse` hook whose ask is settled. `None` means no decision, an empty stdout.
 ///
 /// `call` is `None` if the stored call is damaged. Then the client is taken for a new version.
-pub(super) fn settled(ask: &Ask, call: Option<&Call>, version: Option<Version>) -> Option<Value> {
+pub(super) fn pre_tool_use(ask: &Ask, call: Option<&Call>, version: Option<Version>) -> Option<Value> {
     let input = match decision(ask, call)? {
         Decision::Allow(input) => input,
         Decision::Deny(reason) => return Some(deny(&reason)),
@@ -30,7 +30,7 @@ pub(super) fn settled(ask: &Ask, call: Option<&Call>, version: Option<Version>) 
 }
 
 /// The reply to a `PermissionRequest` hook beside the terminal's dialog. `None` leaves the dialog as it is.
-pub(super) fn raced(ask: &Ask, call: Option<&Call>) -> Option<Value> {
+pub(super) fn permission_request(ask: &Ask, call: Option<&Call>) -> Option<Value> {
     let decision = match decision(ask, call)? {
         Decision::Allow(input) => json!({"behavior": "allow", "updatedInput": input}),
         Decision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
@@ -40,14 +40,14 @@ pub(super) fn raced(ask: &Ask, call: Option<&Call>) -> Option<Value> {
 
 /// The reply to a `PostToolUse` hook. It gives the model the context of an answer that won a race, because `PermissionRequest` cannot carry
 /// it. `None` for any other answer.
-pub(super) fn reported(ask: &Ask) -> Option<Value> {
+pub(super) fn post_tool_use(ask: &Ask) -> Option<Value> {
     let context = context(ask).filter(|_| ask.racing)?;
     Some(json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}))
 }
 
 /// The reply that ends a one-shot run. When the run is resumed, it asks again under the same key.
 pub(super) fn deferred() -> Value {
-    pre_tool_use("defer", Map::new())
+    permission_decision("defer", Map::new())
 }
 
 /// What the outcome means for the call. `None` if the call goes on as if there were no hook.
@@ -89,16 +89,16 @@ fn allow(input: Map<String, Value>, context: String) -> Value {
     let mut fields = Map::new();
     fields.insert("updatedInput".into(), Value::Object(input));
     fields.insert("additionalContext".into(), json!(context));
-    pre_tool_use("allow", fields)
+    permission_decision("allow", fields)
 }
 
 fn deny(reason: &str) -> Value {
     let mut fields = Map::new();
     fields.insert("permissionDecisionReason".into(), json!(reason));
-    pre_tool_use("deny", fields)
+    permission_decision("deny", fields)
 }
 
-fn pre_tool_use(decision: &str, fields: Map<String, Value>) -> Value {
+fn permission_decision(decision: &str, fields: Map<String, Value>) -> Value {
     let mut output = Map::new();
     output.insert("hookEventName".into(), json!("PreToolUse"));
     output.insert("permissionDecision".into(), json!(decision));
@@ -124,11 +124,11 @@ mod tests {
 
     /// Reads the stored call first, as the bridge does.
     fn settled(ask: &Ask, detail: &str, version: Option<Version>) -> Option<Value> {
-        super::settled(ask, Call::kept(detail).as_ref(), version)
+        super::pre_tool_use(ask, Call::kept(detail).as_ref(), version)
     }
 
     fn raced(ask: &Ask, detail: &str) -> Option<Value> {
-        super::raced(ask, Call::kept(detail).as_ref())
+        super::permission_request(ask, Call::kept(detail).as_ref())
     }
 
     fn ask(on_timeout: OnTimeout) -> (Ask, String) {
@@ -272,16 +272,16 @@ mod tests {
         assert_eq!((&decision["behavior"], &decision["updatedInput"]["kept"]), (&json!("allow"), &json!(true)));
         assert_eq!(decision["updatedInput"]["answers"], json!({"One?": "A", "Two?": "X"}));
         assert_eq!(decision["updatedInput"]["annotations"]["One?"], json!({"preview": "look", "notes": "n"}));
-        let after = reported(&ask).unwrap();
+        let after = post_tool_use(&ask).unwrap();
         assert!(after["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("Note: \"n\""));
 
         settle(&mut ask, Outcome::Dismissed { reason: Some("no".into()) });
         let denied = raced(&ask, &detail).unwrap();
         assert!(denied["hookSpecificOutput"]["decision"]["message"].as_str().unwrap().ends_with("\"no\""));
-        assert_eq!(reported(&ask), None);
+        assert_eq!(post_tool_use(&ask), None);
         for outcome in [Outcome::AnsweredInTerminal(answer), Outcome::Released, Outcome::Withdrawn] {
             settle(&mut ask, outcome);
-            assert_eq!((raced(&ask, &detail), settled(&ask, &detail, None), reported(&ask)), (None, None, None));
+            assert_eq!((raced(&ask, &detail), settled(&ask, &detail, None), post_tool_use(&ask)), (None, None, None));
         }
     }
 
