@@ -173,3 +173,6 @@ fn program_key() -> Result<AskKey, Refusal> {
     let (session, call) = random.split_at(RANDOM_BYTES);
     Ok(AskKey::new(&format!("program-{}", hex::encode(session)), &hex::encode(call))?)
 }
+
+#[cfg(test)]
+mod tests;
