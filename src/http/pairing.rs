@@ -34,7 +34,7 @@ pub(super) struct WaitParams {
     request_body = PairingRequest, responses(
     (status = 201, body = Pairing, description = "A code for one device"),
     (status = 409, description = "No device could reach this daemon (`not-reachable`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
 pub(super) async fn begin(
     State(app): State<App>,
@@ -80,7 +80,7 @@ pub(super) async fn look(
     (status = 200, body = Nothing, description = "The device is let in"),
     (status = 404, description = "There is no such pairing (`not-found`)."),
     (status = 410, description = "It is over, or there were too many wrong attempts (`pairing-over`)."),
-    (status = 422, description = "The device shows other digits, or the body has another shape (`invalid`)."),
+    (status = 422, description = "The device shows other digits, or the body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
 pub(super) async fn confirm(
     State(app): State<App>,
@@ -119,7 +119,7 @@ pub(super) async fn refuse(
     request_body = ClaimRequest, responses(
     (status = 200, body = Claimed, description = "What to show, and what to fetch the token with"),
     (status = 410, description = "The code was used, or is too old (`code`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make digits of (`internal`).")))]
 pub(super) async fn claim(
     State(app): State<App>,
@@ -143,7 +143,7 @@ pub(super) async fn claim(
     (status = 202, body = Nothing, description = "Not yet"),
     (status = 403, description = "The person said no (`refused`)."),
     (status = 410, description = "It is over, or never was (`pairing-over`)."),
-    (status = 422, description = "The body has another shape (`invalid`).")))]
+    (status = 422, description = "The body has the wrong shape (`invalid`).")))]
 pub(super) async fn token(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

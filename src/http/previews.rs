@@ -52,7 +52,7 @@ impl Previews {
     params(Key), request_body = PreviewRequest, responses(
     (status = 201, body = PreviewPlace, description = "Where it can be looked at, for 30 seconds"),
     (status = 404, description = "There is no ask with this key, or this option has no preview (`not-found`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a name of (`internal`).")))]
 pub(super) async fn place(
     State(app): State<App>,

@@ -26,7 +26,7 @@ pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonRe
     (status = 201, body = Session, description = "A token for this page"),
     (status = 403, description = "The code is for browsers of the same user on the same machine (`other-user`, `pairing-only`)."),
     (status = 410, description = "The code was used, or is too old (`code`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
 pub(super) async fn session(
     State(app): State<App>,
