@@ -23,7 +23,7 @@ pub(in crate::store) fn place() -> Place {
 }
 
 struct World {
-    _dir: TempDir,
+    dir: TempDir,
     store: Sqlite,
     published: Arc<Mutex<Vec<Arc<Change>>>>,
 }
@@ -36,7 +36,7 @@ impl World {
         let published = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&published);
         let store = opening.start(Box::new(move |change| sink.lock().unwrap().push(Arc::clone(change)))).unwrap();
-        Self { _dir: dir, store, published }
+        Self { dir, store, published }
     }
 
     fn published(&self) -> usize {
@@ -161,6 +161,38 @@ async fn a_batch_that_cannot_be_committed_is_told_to_all_of_it() {
     assert_eq!(world.published(), 0);
     assert!(world.store.ask("s__first".parse().unwrap()).await.unwrap().is_none());
     id(world.open("s__first").await);
+}
+
+/// The conformance suite opens the store for each snapshot. That takes the lock, so a change seldom comes between the two reads of a
+/// snapshot. Here the reader takes no lock.
+#[tokio::test]
+async fn a_snapshot_is_of_one_moment() {
+    const CHANGES: usize = 400;
+    let world = World::new();
+    let (store, published) = (world.store.clone(), Arc::clone(&world.published));
+    let writer = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for n in 0..CHANGES / 2 {
+                let opened = id(store.open_ask(Arc::new(new_ask(&format!("s__{n}"), 1)), Timestamp::now(), 64).await);
+                store.settle(opened, released()).await.unwrap();
+            }
+        });
+    });
+    let mut connection = Connection::open(world.dir.path().join("asks.db")).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    while !writer.is_finished() {
+        let snapshot = snapshot(&mut connection).unwrap();
+        seen.insert((snapshot.cursor, snapshot.open.iter().map(|ask| ask.id).collect::<Vec<_>>()));
+    }
+    writer.join().unwrap();
+    assert!(seen.len() > CHANGES / 10, "the reader saw only {} moments", seen.len());
+    let published = published.lock().unwrap();
+    for (cursor, open) in seen {
+        let last = published.iter().rfind(|change| change.cursor <= cursor);
+        let expected = last.filter(|change| change.ask.is_open()).map(|change| change.ask.id);
+        assert_eq!(open, Vec::from_iter(expected), "at {cursor:?}");
+    }
 }
 
 #[tokio::test]
