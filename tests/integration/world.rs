@@ -276,6 +276,14 @@ impl World {
         });
     }
 
+    /// Says that an ask is open. This is certain where a hook that still waits is not: its reply may be on its way, but an outcome is
+    /// stored before anybody is told of it.
+    #[track_caller]
+    pub(crate) fn assert_open(&self, key: &str) {
+        let ask = self.get(&format!("/v1/asks/{key}")).expect(200).json();
+        assert_eq!(ask["state"], "open", "{ask}");
+    }
+
     /// The ask, once it is settled.
     pub(crate) fn settled(&self, key: &str) -> Value {
         let ask = self.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json();
