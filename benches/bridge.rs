@@ -90,7 +90,7 @@ fn hook_processes() {
     // Where curl and Python are.
     let path = std::env::var_os("PATH").unwrap();
     let programs: [(&str, &str, &[&str]); 5] = [
-        ("`/bin/true`, for scale", "/bin/true", &[]),
+        ("`/bin/true`, for comparison", "/bin/true", &[]),
         ("answerback-hook, static", &static_hook, &[]),
         ("answerback-hook, dynamic", HOOK, &[]),
         ("curl", "curl", &curl),
@@ -159,9 +159,9 @@ fn idle_events() {
         ]
     };
     table(
-        "An event of a session with nothing open, the daemon alone",
+        "An event of a session without an open question, in the daemon alone",
         &["", "median", "x echo"],
-        &[row("a thread that echoes the same bytes, the limit", limit), row("the daemon", event)],
+        &[row("a thread that echoes the same bytes (the limit)", limit), row("the daemon", event)],
     );
 }
 
@@ -219,7 +219,7 @@ fn parked_waits() {
             format!("{spent:.1}% over {} s", watched.as_secs()),
         ]);
     }
-    table("Questions that wait", &["waiting", "resident", "each", "CPU"], &rows);
+    table("Waiting questions", &["waiting", "resident", "each", "CPU"], &rows);
 }
 
 fn open_list() {
@@ -291,7 +291,7 @@ fn durable_answers() {
         &["step", "median", "x one synced append"],
         &[
             row("one append of 512 bytes, fdatasync", sync),
-            row("POST of the answer, connection included, to its 200", median(posts)),
+            row("POST of the answer, from connecting to the 200", median(posts)),
             row("the same, until the hook has ended", median(ends)),
         ],
     );
@@ -335,10 +335,10 @@ fn race() {
         "What a race adds",
         &["a hook call, spawn to exit", "median", "ratio"],
         &[
-            row("with nothing to say", nothing),
-            row("held: its one call, once the answer is there", held),
-            row("race: the call that announces the question, durably, and does not wait", announced),
-            row("race: the one call more, beside the dialog, once the answer is there", beside),
+            row("with nothing to do", nothing),
+            row("hold: its only call, after the answer has come", held),
+            row("race: the first call, which stores the question and returns", announced),
+            row("race: the second call, beside the dialog, after the answer has come", beside),
         ],
     );
 }

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{self, ExchangeError, Request, Response};
+use crate::hint::{self, Hint};
 use crate::json;
 use crate::paths::Paths;
 use crate::start::{self, StartError};
@@ -58,11 +59,23 @@ impl fmt::Display for Failure {
         match self {
             Self::Stdin(error) => write!(f, "cannot read the hook's input: {error}"),
             Self::TooLong => write!(f, "the hook's input is over {} bytes", client::MAX_BODY),
-            Self::NoHome => write!(f, "there is no home directory: set HOME"),
+            Self::NoHome => write!(f, "there is no home directory"),
             Self::Start(error) => write!(f, "{error}"),
             Self::Exchange(error) => write!(f, "{error}"),
             Self::Status(status) => write!(f, "the daemon refused the hook's input with status {status}"),
             Self::NotJson => write!(f, "the daemon's reply is not one JSON object"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Hint for Failure {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoHome => Some("Set HOME.".to_owned()),
+            Self::Start(error) => error.hint(),
+            Self::Stdin(_) | Self::TooLong | Self::Exchange(_) | Self::Status(_) | Self::NotJson => None,
         }
     }
 }
@@ -72,7 +85,7 @@ pub fn main() -> ExitCode {
     match run() {
         // Nobody reads any more when this fails: there is nobody left to tell.
         Ok(reply) => drop(io::stdout().write_all(&reply)),
-        Err(failure) => drop(writeln!(io::stderr(), "answerback-hook: {failure}")),
+        Err(failure) => drop(writeln!(io::stderr(), "answerback-hook: {}", hint::one_line(&failure))),
     }
     ExitCode::SUCCESS
 }

@@ -8,11 +8,13 @@
 //! - [`client`]: one HTTP/1.1 exchange over the daemon's unix socket.
 //! - [`start`]: reaching the daemon, starting it when there is none.
 //! - [`trust`]: whether the files and the other end of the socket are our own user's.
+//! - [`hint`]: how an error says what to do about it.
 //! - `wait`: how long the hook waits for the daemon.
 //! - `json`: whether a reply is one JSON object.
 //! - [`hook`]: stdin to the daemon, its reply to stdout; fails open.
 
 pub mod client;
+pub mod hint;
 pub mod hook;
 mod json;
 pub mod paths;

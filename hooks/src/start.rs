@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::hint::Hint;
 use crate::paths::Paths;
 use crate::trust::{self, TrustError};
 
@@ -63,7 +64,12 @@ pub enum StartError {
     /// The daemon's program cannot be run.
     Spawn(PathBuf, io::Error),
     /// The daemon ran and said why it could not start.
-    Refused(String),
+    Refused {
+        /// Why.
+        reason: String,
+        /// What to do about it, if the daemon said so.
+        hint: Option<String>,
+    },
     /// The daemon ended before it could say anything: it was killed, or it crashed.
     Died,
     /// Nobody answered in time.
@@ -76,15 +82,11 @@ impl fmt::Display for StartError {
             Self::Connect(path, error) => write!(f, "cannot connect to {}: {error}", path.display()),
             Self::Untrusted(error) => write!(f, "{error}"),
             Self::Stranger(path) => {
-                write!(
-                    f,
-                    "another user listens on {}: remove it, and look who can write to its directory",
-                    path.display()
-                )
+                write!(f, "another user listens on {}", path.display())
             }
             Self::State(path, error) => write!(f, "cannot use {}: {error}", path.display()),
             Self::Spawn(path, error) => write!(f, "cannot start {}: {error}", path.display()),
-            Self::Refused(reason) => write!(f, "the daemon did not start: {reason}"),
+            Self::Refused { reason, .. } => write!(f, "the daemon did not start: {reason}"),
             Self::Died => write!(f, "the daemon did not start: it ended without a word"),
             Self::Timeout => write!(f, "the daemon did not answer in time"),
         }
@@ -93,31 +95,89 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
+impl Hint for StartError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Untrusted(error) => error.hint(),
+            Self::Stranger(_) => Some("Remove it, and look who can write to its directory.".to_owned()),
+            Self::Refused { hint, .. } => hint.clone(),
+            Self::Connect(..) | Self::State(..) | Self::Spawn(..) | Self::Died | Self::Timeout => None,
+        }
+    }
+}
+
+/// The line in which a daemon says why it does not start, for [`StartError::Refused`].
+pub fn refusal(reason: &str, hint: Option<&str>) -> String {
+    let plain = |text: &str| text.replace(['\n', '\t'], " ");
+    match hint {
+        Some(hint) => format!("{}\t{}", plain(reason), plain(hint)),
+        None => plain(reason),
+    }
+}
+
+fn refused(line: &str) -> StartError {
+    let (reason, hint) = match line.split_once('\t') {
+        Some((reason, hint)) => (reason, Some(hint.to_owned())),
+        None => (line, None),
+    };
+    StartError::Refused { reason: reason.to_owned(), hint }
+}
+
 /// A connection to the daemon of this instance, which is started if need be.
 pub fn connect_or_start(paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
-    if let Some(stream) = connect(paths, deadline)? {
-        return Ok(stream);
+    match connect(paths, deadline)? {
+        Some(stream) => Ok(stream),
+        None => StartLock::take(paths, deadline)?.connect_or_start(paths, deadline),
     }
-    let _start_lock = lock(paths, deadline)?;
-    if let Some(stream) = connect(paths, deadline)? {
-        return Ok(stream);
-    }
-    let mut has_died = false;
-    loop {
-        match start(deadline) {
-            // Somebody killed it while it started. That is no reason to give up; a daemon that always dies is.
-            Err(StartError::Died) if !has_died => {
-                has_died = true;
-                continue;
+}
+
+/// The right to start a daemon. While somebody has it, no hook and no command starts one: they wait, and then find the one that was
+/// started. Whoever replaces a daemon has it for that time.
+#[derive(Debug)]
+pub struct StartLock {
+    _file: File,
+}
+
+impl StartLock {
+    /// Waits for it until the deadline.
+    pub fn take(paths: &Paths, deadline: Instant) -> Result<Self, StartError> {
+        let path = paths.start_lock();
+        let failed = |error| StartError::State(path.clone(), error);
+        create_state_dir(paths.state_dir()).map_err(failed)?;
+        trust::check_private(paths.state_dir()).map_err(StartError::Untrusted)?;
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) => pause(deadline)?,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            started => started?,
         }
-        // The program we started may have found another daemon that was just about to end: then it is started again.
-        for _ in 0..10 {
-            if let Some(stream) = connect(paths, deadline)? {
-                return Ok(stream);
+    }
+
+    /// A connection to the daemon of this instance, which is started if need be.
+    pub fn connect_or_start(&self, paths: &Paths, deadline: Instant) -> Result<UnixStream, StartError> {
+        if let Some(stream) = connect(paths, deadline)? {
+            return Ok(stream);
+        }
+        let mut has_died = false;
+        loop {
+            match start(deadline) {
+                // Somebody killed it while it started. That is no reason to give up; a daemon that always dies is.
+                Err(StartError::Died) if !has_died => {
+                    has_died = true;
+                    continue;
+                }
+                started => started?,
             }
-            pause(deadline)?;
+            // The program we started may have found another daemon that was just about to end: then it is started again.
+            for _ in 0..10 {
+                if let Some(stream) = connect(paths, deadline)? {
+                    return Ok(stream);
+                }
+                pause(deadline)?;
+            }
         }
     }
 }
@@ -168,20 +228,6 @@ pub fn create_state_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn lock(paths: &Paths, deadline: Instant) -> Result<File, StartError> {
-    let path = paths.start_lock();
-    let failed = |error| StartError::State(path.clone(), error);
-    create_state_dir(paths.state_dir()).map_err(failed)?;
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => pause(deadline)?,
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
-    }
-}
-
 /// Starts the daemon that lies beside this program and waits until it is ready.
 fn start(deadline: Instant) -> Result<(), StartError> {
     let program = daemon_program();
@@ -209,7 +255,7 @@ fn start(deadline: Instant) -> Result<(), StartError> {
     match BufReader::new(ours).read_line(&mut said) {
         Ok(_) if said.trim_end() == READY => Ok(()),
         Ok(0) => Err(StartError::Died),
-        Ok(_) => Err(StartError::Refused(said.trim_end().to_owned())),
+        Ok(_) => Err(refused(said.trim_end())),
         Err(_) => Err(StartError::Timeout),
     }
 }
@@ -238,5 +284,20 @@ fn detach(command: &mut Command) {
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             Ok(())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_daemon_says_arrives_as_reason_and_hint() {
+        for (reason, hint) in [("tokens.json is damaged", Some("Remove it.")), ("no room", None)] {
+            let error = refused(&refusal(reason, hint));
+            assert_eq!(error.to_string(), format!("the daemon did not start: {reason}"));
+            assert_eq!(error.hint().as_deref(), hint);
+        }
+        assert_eq!(refusal("line 1\nline\t2", Some("a\nb")), "line 1 line 2\ta b");
     }
 }

@@ -11,17 +11,21 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use crate::hint::Hint;
+
 /// Why a file or a directory is not trusted.
 #[derive(Debug)]
 pub enum TrustError {
-    /// It is not our own, or not ours alone.
-    Untrusted {
+    /// It is a link, and may lead anywhere.
+    Link(PathBuf),
+    /// It belongs to another user.
+    Foreign(PathBuf),
+    /// Other users can use it.
+    Shared {
         /// Which one.
         path: PathBuf,
-        /// What is wrong with it.
-        problem: &'static str,
-        /// What to do.
-        hint: &'static str,
+        /// Its permission bits.
+        mode: u32,
     },
     /// It cannot be looked at.
     Io(PathBuf, io::Error),
@@ -37,7 +41,11 @@ impl TrustError {
 impl fmt::Display for TrustError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Untrusted { path, problem, hint } => write!(f, "{} {problem}: {hint}", path.display()),
+            Self::Link(path) => write!(f, "{} is a symbolic link", path.display()),
+            Self::Foreign(path) => write!(f, "{} belongs to another user", path.display()),
+            Self::Shared { path, mode } => {
+                write!(f, "{} can be used by other users (mode {mode:o})", path.display())
+            }
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -45,18 +53,28 @@ impl fmt::Display for TrustError {
 
 impl std::error::Error for TrustError {}
 
+impl Hint for TrustError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Link(path) => format!("Put a real file or directory in place of the link {}.", path.display()),
+            Self::Foreign(path) => format!("Remove {}, or change its owner with chown.", path.display()),
+            Self::Shared { path, .. } => format!("Run: chmod go-rwx {}", path.display()),
+            Self::Io(..) => "Look at the owner and the mode of it and of its directory.".to_owned(),
+        })
+    }
+}
+
 /// Refuses a file or a directory that belongs to another user, that others can use, or that is a link to somewhere else.
 pub fn check_private(path: &Path) -> Result<(), TrustError> {
     let metadata = fs::symlink_metadata(path).map_err(|error| TrustError::Io(path.to_path_buf(), error))?;
-    let untrusted = |problem, hint| Err(TrustError::Untrusted { path: path.to_path_buf(), problem, hint });
     if metadata.file_type().is_symlink() {
-        return untrusted("is a symbolic link", "replace the link with what it leads to");
+        return Err(TrustError::Link(path.to_path_buf()));
     }
     if metadata.uid() != own_uid() {
-        return untrusted("belongs to another user", "remove it, or change its owner with chown");
+        return Err(TrustError::Foreign(path.to_path_buf()));
     }
     if metadata.mode() & 0o077 != 0 {
-        return untrusted("can be used by other users", "run chmod go-rwx on it");
+        return Err(TrustError::Shared { path: path.to_path_buf(), mode: metadata.mode() & 0o777 });
     }
     Ok(())
 }

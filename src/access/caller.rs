@@ -59,7 +59,7 @@ impl Caller {
 
     /// A device that is signed in.
     pub(super) fn with_device(device: Device, agent: Option<&str>) -> Self {
-        let source = Source { device: Some(device.name), ..source(Channel::Page, agent) };
+        let source = Source { device: Some(device.name), ..source(Channel::Device, agent) };
         Self::Device { id: device.id, source }
     }
 
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn everybody_has_their_rights_and_no_more() {
         let ask = ask(7, "s__t", "shop", 1);
-        let device = Caller::Device { id: 1, source: source(Channel::Page, None) };
+        let device = Caller::Device { id: 1, source: source(Channel::Device, None) };
         for (caller, rights) in [
             (Caller::Anonymous, &[][..]),
             (Caller::on_socket(None), EVERYTHING),

@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use tempfile::TempDir;
 
 use super::*;
+use crate::ask::Host;
 use crate::ask::samples::ask;
 use crate::store::Opening;
 
@@ -17,7 +18,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let access = Access::new(&tokens, opening.start(Box::new(|_| ())).unwrap());
         Self { _dir: dir, tokens, access }

@@ -4,13 +4,14 @@ mod devices;
 mod hooks;
 mod schema;
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::ask::{Answer, Ask, Origin, Outcome, Question, QuestionFault, Receipt, Source};
-use crate::store::Change;
+use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
 
 pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
@@ -34,6 +35,14 @@ pub struct AskView {
     /// The directory the asker works in.
     #[schema(required = true)]
     pub project: Option<String>,
+    /// What sort of decision is wanted.
+    // A daemon from before there were kinds does not say. It knows only questions.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub kind: Kind,
+    /// What is decided about, in the shape that the kind defines; null for a question.
+    #[schema(value_type = Option<Object>, required = true)]
+    pub subject: Option<Subject>,
     /// What is asked.
     pub questions: Vec<Question>,
     pub state: State,
@@ -44,7 +53,7 @@ pub struct AskView {
     #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub opened_at: Timestamp,
-    /// When it is too late.
+    /// The deadline; null if there is none.
     #[serde(serialize_with = "time_or_null")]
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub expires_at: Option<Timestamp>,
@@ -71,13 +80,13 @@ fn time_or_null<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Resul
     }
 }
 
-/// Whether an ask wants an answer.
+/// Whether an ask still wants an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It does.
+    /// It wants an answer.
     Open,
-    /// It has an outcome.
+    /// It has its outcome.
     Settled,
 }
 
@@ -96,36 +105,9 @@ pub struct OutcomeView {
     /// Why it was dismissed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who did it.
+    /// Who settled it; null if it expired or was withdrawn.
     #[schema(required = true)]
     pub by: Option<Source>,
-}
-
-/// How an ask ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "see ask::Outcome")]
-pub enum OutcomeKind {
-    Answered,
-    AnsweredInTerminal,
-    Dismissed,
-    Released,
-    Expired,
-    Withdrawn,
-}
-
-impl OutcomeKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::AnsweredInTerminal => "answered_in_terminal",
-            Self::Dismissed => "dismissed",
-            Self::Released => "released",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
 }
 
 impl From<&Ask> for AskView {
@@ -137,6 +119,8 @@ impl From<&Ask> for AskView {
             tool_use_id: ask.key.tool_use_id().to_owned(),
             origin: ask.origin,
             project: ask.project.clone(),
+            kind: ask.kind,
+            subject: ask.subject.clone(),
             questions: ask.questions.iter().cloned().collect(),
             state: if ask.is_open() { State::Open } else { State::Settled },
             racing: ask.racing,
@@ -153,24 +137,33 @@ impl From<&Ask> for AskView {
     }
 }
 
-impl OutcomeView {
-    fn new(outcome: &Outcome, by: Option<Source>) -> Self {
-        let plain = |kind| Self { kind, answers: None, notes: None, reason: None, by };
-        match outcome {
-            Outcome::Answered(answer) => plain(OutcomeKind::Answered).with(answer),
-            Outcome::AnsweredInTerminal(answer) => plain(OutcomeKind::AnsweredInTerminal).with(answer),
-            Outcome::Dismissed { reason } => Self { reason: reason.clone(), ..plain(OutcomeKind::Dismissed) },
-            Outcome::Released => plain(OutcomeKind::Released),
-            Outcome::Expired => plain(OutcomeKind::Expired),
-            Outcome::Withdrawn => plain(OutcomeKind::Withdrawn),
-        }
+impl AskView {
+    /// A word or two for it. They may be empty.
+    pub fn title(&self) -> Cow<'_, str> {
+        self.kind.title(self.subject.as_ref(), &self.questions)
+    }
+
+    /// One sentence that stands for all of it.
+    pub fn summary(&self) -> Cow<'_, str> {
+        self.kind.summary(self.subject.as_ref(), &self.questions)
+    }
+
+    /// One sentence for each of its questions, in their order.
+    pub fn lines(&self) -> Vec<Cow<'_, str>> {
+        self.kind.lines(self.subject.as_ref(), &self.questions)
     }
 }
 
 impl OutcomeView {
-    fn with(self, answer: &Answer) -> Self {
-        let notes = (!answer.notes.is_empty()).then(|| answer.notes.clone());
-        Self { answers: Some(answer.answers.clone()), notes, ..self }
+    fn new(outcome: &Outcome, by: Option<Source>) -> Self {
+        let answer = outcome.answer();
+        let notes = answer.map(|answer| &answer.notes).filter(|notes| !notes.is_empty());
+        let reason = match outcome {
+            Outcome::Dismissed { reason } => reason.clone(),
+            _ => None,
+        };
+        let answers = answer.map(|answer| answer.answers.clone());
+        Self { kind: outcome.kind(), answers, notes: notes.cloned(), reason, by }
     }
 }
 
@@ -371,6 +364,7 @@ pub struct Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::samples::ask;
 
     #[test]
     fn times_as_texts_sort_as_times() {
@@ -381,5 +375,17 @@ mod tests {
         };
         assert_eq!(text(640), "\"1970-01-01T00:00:00.640Z\"");
         assert!(text(1000) < text(1638) && text(1638) < text(1640));
+    }
+
+    #[test]
+    fn an_ask_of_a_daemon_from_before_there_were_kinds_is_a_question() {
+        let mut json = serde_json::to_value(AskView::from(&ask(1, "s__t", "shop", 1))).unwrap();
+        assert_eq!((&json["kind"], &json["subject"]), (&Value::from("question"), &Value::Null));
+        let fields = json.as_object_mut().unwrap();
+        fields.remove("kind").unwrap();
+        fields.remove("subject").unwrap();
+        let view: AskView = serde_json::from_value(json).unwrap();
+        assert_eq!((view.kind, &view.subject), (Kind::Question, &None));
+        assert_eq!((view.title(), view.summary()), ("Database".into(), "Which database, 0?".into()));
     }
 }

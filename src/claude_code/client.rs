@@ -67,15 +67,15 @@ impl Client {
         self.agent.as_deref().and_then(Version::from_agent)
     }
 
-    /// The mode that holds for this client; never [`Mode::Auto`].
-    pub(super) fn mode(&self) -> Mode {
+    /// The mode that holds for this client, whose version this is. Never [`Mode::Auto`].
+    pub(super) fn mode(&self, version: Option<Version>) -> Mode {
         let attended = match (self.attended.as_deref(), self.entrypoint.as_deref()) {
             (Some(attended), _) => attended == "1",
             // Older versions do not say; they say how they were started.
             (None, entrypoint) => entrypoint == Some("cli"),
         };
         match self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default() {
-            Mode::Defer if self.can_be_resumed() => Mode::Defer,
+            Mode::Defer if self.can_be_resumed(version) => Mode::Defer,
             Mode::Auto | Mode::Defer if attended => Mode::Race,
             Mode::Auto | Mode::Defer => Mode::Hold,
             mode => mode,
@@ -83,8 +83,8 @@ impl Client {
     }
 
     /// Whether it is a run of `claude -p` with nobody at a terminal: the only kind that can stop and be resumed.
-    pub(super) fn can_be_resumed(&self) -> bool {
+    pub(super) fn can_be_resumed(&self, version: Option<Version>) -> bool {
         let is_one_shot = self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli");
-        is_one_shot && self.version().is_none_or(Version::can_defer)
+        is_one_shot && version.is_none_or(Version::can_defer)
     }
 }

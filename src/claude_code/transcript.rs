@@ -1,15 +1,19 @@
-//! The records of a session: what the agent said, on which branch, with which version. One JSON object a line, of which only
-//! a few fields are known; lines that are cut or strange are passed over.
+//! Transcripts: Claude Code records each session in a file, one JSON object a line. It holds what the agent said, on which branch, with
+//! which version. Only a few fields are known. Lines that are cut or strange are passed over.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::input::Detail;
+use crate::ask::MAX_TEXT;
+
 use super::version::Version;
 
-/// What surrounds a call, as far as the records tell.
+/// What surrounds a call, as far as the transcript says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The last thing the agent said before the call.
@@ -34,25 +38,52 @@ struct Message {
     content: Option<Value>,
 }
 
-/// Where the records of a call's session are. `detail` is what [`read`](super::read) made of the call.
-pub fn path(detail: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Place {
-        transcript_path: PathBuf,
+/// The end of a transcript; `None` if there is none that can be read.
+async fn end(path: PathBuf) -> Option<String> {
+    tokio::task::spawn_blocking(move || end_of_file(&path)).await.ok()?.ok()
+}
+
+/// The path comes from a client, so only a regular file is read, and only so much of it.
+fn end_of_file(path: &Path) -> io::Result<String> {
+    const ENOUGH: u64 = 256 * 1024;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-    let detail: Detail = serde_json::from_str(detail).ok()?;
-    let place: Place = serde_json::from_str(detail.hook()).ok()?;
-    Some(place.transcript_path)
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
+    let mut end = Vec::new();
+    file.take(ENOUGH).read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
-/// The same, but only if the client does not say its version and the records must: they name it in every version.
-pub fn path_of_version(detail: &str) -> Option<PathBuf> {
-    let parsed: Detail = serde_json::from_str(detail).ok()?;
-    if parsed.says_version() { None } else { path(detail) }
+/// The version of the client that writes a transcript. Clients write it a little behind what they do, so this waits a moment for a
+/// transcript that has none yet.
+pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
+    const TRIES: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(100);
+    for _ in 0..TRIES {
+        // If there is no transcript at all, there will be none.
+        let version = version(&end(path.clone()).await?);
+        if version.is_some() {
+            return version;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    None
 }
 
-/// The version that wrote the records. The last one counts: a session may outlive an update.
-pub fn version(records: &str) -> Option<Version> {
+/// What was said before a call, and where. A long text is cut.
+pub(super) async fn read_surroundings(path: PathBuf, tool_use_id: &str) -> Surroundings {
+    let mut found = surroundings(&end(path).await.unwrap_or_default(), tool_use_id);
+    if let Some(said) = &mut found.said {
+        said.truncate(said.floor_char_boundary(MAX_TEXT));
+    }
+    found
+}
+
+/// The version in the last record that has one: a session may outlive an update.
+fn version(records: &str) -> Option<Version> {
     #[derive(Deserialize)]
     struct Written {
         version: Option<String>,
@@ -60,9 +91,8 @@ pub fn version(records: &str) -> Option<Version> {
     records.lines().rev().find_map(|line| Version::parse(&serde_json::from_str::<Written>(line).ok()?.version?))
 }
 
-/// What was said and where, before a call. Records are written a little behind what happens, so the call itself may be missing:
-/// then the last thing said is the one.
-pub fn surroundings(records: &str, tool_use_id: &str) -> Surroundings {
+/// The transcript is written a little behind what happens, so the call itself may be missing. Then the last thing said is the one.
+fn surroundings(records: &str, tool_use_id: &str) -> Surroundings {
     let mut found = Surroundings::default();
     for line in records.lines() {
         let Ok(record) = serde_json::from_str::<Record>(line) else { continue };

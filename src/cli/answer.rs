@@ -9,7 +9,8 @@ use crate::claude_code::settings::entry::quoted;
 use crate::text::{one_line, style};
 
 use super::draft::{Given, draft};
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::options;
 use super::settle::refuse_inside_agent;
 use super::{choose, client, ended, which};
@@ -79,7 +80,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         partial: args.partial,
     };
     let draft = draft(&ask.questions, given)?;
-    tell(&ended::settle(&client, ask, "answer", &draft)?);
+    tell(&ended::settled(client.answer(&ask.key, &draft))?);
     Ok(Exit::Success)
 }
 

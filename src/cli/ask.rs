@@ -8,12 +8,13 @@ use anyhow::Context;
 use jiff::SignedDuration;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::{AskRequest, AskView, Nothing, OutcomeKind};
-use crate::ask::{Question, QuestionOption};
+use crate::api::{AskRequest, AskView};
+use crate::ask::{OutcomeKind, Question, QuestionOption};
 use crate::client::Client;
 use crate::text::{one_line, sanitise};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// How much later than its deadline the end of a question may be heard of.
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         // Before the question is asked: from then on it must be taken back.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut hang_up = signal(SignalKind::hangup())?;
-        let ask: AskView = client.post("/v1/asks", &request)?;
+        let ask = client.open_ask(&request)?;
         eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
@@ -119,9 +120,8 @@ async fn give_up(timeout: Option<SignedDuration>) {
 
 /// Whoever ended this is told so by the exit code, whether the question could be taken back or not.
 fn take_back(client: &Client, ask: &AskView, exit: Exit) -> anyhow::Result<Exit> {
-    let taken_back = client.post::<AskView>(&format!("/v1/asks/{}/withdraw", ask.key), &Nothing {});
     // Nobody may be there to read it.
-    let _ = match taken_back {
+    let _ = match client.withdraw(&ask.key) {
         Ok(_) => writeln!(anstream::stderr(), "Taken back."),
         Err(error) => writeln!(anstream::stderr(), "The question could not be taken back: {error}"),
     };

@@ -6,12 +6,13 @@ use std::path::Path;
 use anstream::eprintln;
 use jiff::Timestamp;
 
-use crate::api::{AnswerRequest, AskView, DismissRequest, Nothing};
+use crate::api::{AnswerRequest, AskView, DismissRequest};
 use crate::client::Client;
 use crate::picker::{self, Picked, Title};
 use crate::text::{one_line, sanitise};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{answer, ended, settle, time};
 
 /// So much of a session's name tells it from others.
@@ -29,7 +30,7 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     match picked {
         Picked::Answer { answers, notes } => {
             let request = AnswerRequest { answers, notes, partial: false };
-            match ended::settle(client, ask, "answer", &request) {
+            match ended::settled(client.answer(&ask.key, &request)) {
                 Ok(settled) => answer::tell(&settled),
                 Err(error) => {
                     keep_words(&request);
@@ -38,10 +39,11 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
             }
         }
         Picked::Dismiss { reason } => {
-            settle::tell("Dismissed", &ended::settle(client, ask, "dismiss", &DismissRequest { reason })?);
+            let dismissed = client.dismiss(&ask.key, &DismissRequest { reason });
+            settle::tell("Dismissed", &ended::settled(dismissed)?);
         }
         Picked::Release => {
-            settle::tell("Released to the terminal", &ended::settle(client, ask, "release", &Nothing {})?);
+            settle::tell("Released to the terminal", &ended::settled(client.release(&ask.key))?);
         }
         Picked::Quit => {
             eprintln!("Nothing was sent; the question stays open.");

@@ -17,6 +17,7 @@ use crate::daemon::{self, Port};
 use crate::instance::{Instance, InstanceError};
 
 use super::exit::Exit;
+use super::explain::hint_of;
 
 /// A little less than a hook's patience.
 const BETWEEN_DAEMONS: Duration = Duration::from_millis(1500);
@@ -46,7 +47,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         && let Err(error) = &result
     {
         // The hook that waits for `ready` passes this on.
-        report(&format!("{error:#}").replace('\n', " "));
+        report(&start::refusal(&format!("{error:#}"), hint_of(error).as_deref()));
     }
     result.map(|()| Exit::Success)
 }

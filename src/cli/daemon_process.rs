@@ -4,13 +4,14 @@
 use std::time::{Duration, Instant};
 
 use answerback_hook::paths::Paths;
-use answerback_hook::start::{self, StartError};
+use answerback_hook::start::{self, StartError, StartLock};
 use answerback_hook::trust;
 use rustix::process::{Pid, Signal};
 
 use crate::instance::Published;
 
-use super::exit::hinted;
+use super::explain::hinted;
+use super::manager::Manager;
 
 /// How long a daemon may take to be found.
 const FIND: Duration = Duration::from_secs(2);
@@ -20,6 +21,21 @@ const ASKED: Duration = Duration::from_secs(6);
 const HUNG: Duration = Duration::from_secs(2);
 /// How long it takes the kernel to end it.
 const KILLED: Duration = Duration::from_secs(5);
+/// How long another program may take to start or to replace a daemon.
+const REPLACED: Duration = Duration::from_secs(30);
+/// How long the daemon of a service manager may take until it listens.
+const STARTED: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Keeps everybody else from starting, stopping or replacing the daemon.
+pub(super) fn lock(paths: &Paths) -> anyhow::Result<StartLock> {
+    StartLock::take(paths, Instant::now() + REPLACED).map_err(|error| match error {
+        StartError::Timeout => {
+            hinted("another program is starting or stopping the daemon", "Wait a moment, then run this again.")
+        }
+        error => error.into(),
+    })
+}
 
 /// The daemon's process.
 pub(super) struct DaemonProcess {
@@ -43,6 +59,26 @@ impl DaemonProcess {
 
     pub(super) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
+    }
+
+    /// The service manager that runs it.
+    pub(super) fn manager(&self) -> anyhow::Result<Option<Manager>> {
+        Manager::of(self.pid())
+    }
+
+    /// Waits until another daemon listens in place of this one, which a service manager has replaced.
+    pub(super) fn until_replaced(&self, paths: &Paths, manager: &Manager) -> anyhow::Result<()> {
+        let deadline = Instant::now() + STARTED;
+        while Instant::now() < deadline {
+            if listener(paths)?.is_some_and(|pid| pid != self.pid) {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Err(hinted(
+            "the service manager was asked for another daemon, and none answers",
+            format!("Look: {}", manager.log_command()),
+        ))
     }
 
     /// Ends a daemon that does not answer, and waits until it is gone.

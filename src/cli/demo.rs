@@ -13,7 +13,8 @@ use crate::doctor::until_arrived;
 use crate::text::sanitise;
 
 use super::client;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::programs::hook_program;
 
 /// Let a pretend agent ask two questions through the real hook

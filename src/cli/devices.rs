@@ -4,12 +4,13 @@ use anstream::eprintln;
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use crate::api::{DeviceList, DeviceView, Nothing};
+use crate::api::DeviceView;
 use crate::client::Client;
 use crate::store::DeviceKind;
 use crate::text::{one_line, style};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// List the browsers and phones that are signed in, or sign them out
@@ -52,7 +53,7 @@ struct RevokeArgs {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
-    let list: DeviceList = client.get("/v1/devices")?;
+    let list = client.devices()?;
     match &args.command {
         Some(Command::Revoke(args)) => revoke(&client, &list.devices, args)?,
         None if args.json => print_json(&list)?,
@@ -100,7 +101,7 @@ fn revoke(client: &Client, devices: &[DeviceView], args: &RevokeArgs) -> anyhow:
         args.devices.iter().map(|text| find(devices, text)).collect::<anyhow::Result<_>>()?
     };
     for device in chosen {
-        client.post::<()>(&format!("/v1/devices/{}/revoke", device.id), &Nothing {})?;
+        client.revoke_device(device.id)?;
         eprintln!("Signed out: {}.", one_line(&device.name));
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::ask::Question;
 use crate::claude_code::settings::entry::quoted;
 use crate::text::one_line;
 
-use super::exit::hinted;
+use super::explain::hinted;
 use super::options;
 use super::which;
 

@@ -1,20 +1,18 @@
 //! How a question ended, for whoever comes too late to settle it.
 
-use serde::Serialize;
-
-use crate::api::{AskList, AskView, OutcomeKind, State};
-use crate::ask::{AskKey, Channel};
+use crate::api::{AskView, State};
+use crate::ask::{AskKey, Channel, OutcomeKind};
 use crate::client::{Client, ClientError};
 use crate::text::one_line;
 
-use super::exit::hinted;
+use super::explain::hinted;
 use super::which;
 
 /// How it ended, to go after its name: "was answered on the page".
 pub(super) fn ended(ask: &AskView) -> String {
     let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
     let place = match by {
-        Some(Channel::Page) => "on the page",
+        Some(Channel::Device) => "on the page",
         Some(Channel::Socket) => "by another command",
         Some(Channel::Token) => "by another program",
         Some(Channel::Terminal) => "in the terminal",
@@ -32,9 +30,8 @@ pub(super) fn ended(ask: &AskView) -> String {
 
 /// The error for a question that is settled already.
 pub(super) fn too_late(ask: &AskView) -> anyhow::Error {
-    let question = ask.questions.first().map_or("", |question| &question.question);
     hinted(
-        format!("`{}` {}", one_line(question), ended(ask)),
+        format!("`{}` {}", one_line(&ask.summary()), ended(ask)),
         "`answerback history` shows the settled questions, `answerback pending` the open ones.",
     )
 }
@@ -42,24 +39,18 @@ pub(super) fn too_late(ask: &AskView) -> anyhow::Error {
 /// The settled question with this key, or the newest whose key ends with this.
 pub(super) fn find(client: &Client, word: &str) -> anyhow::Result<Option<AskView>> {
     if word.parse::<AskKey>().is_ok() {
-        return match client.get::<AskView>(&format!("/v1/asks/{word}")) {
-            Ok(ask) => Ok(Some(ask).filter(|ask| ask.state == State::Settled)),
-            Err(ClientError::Refused(problem)) if problem.status == 404 => Ok(None),
-            Err(error) => Err(error.into()),
-        };
+        return Ok(client.find_ask(word)?.filter(|ask| ask.state == State::Settled));
     }
     // No part of a key is longer.
     if !which::may_be_key(word) || word.len() > 128 {
         return Ok(None);
     }
-    // What may be a key needs no encoding.
-    let list: AskList = client.get(&format!("/v1/asks?state=settled&limit=1&key_end={word}"))?;
-    Ok(list.asks.into_iter().next())
+    Ok(client.settled_ask_ending_with(word)?)
 }
 
-/// Settles a question. If somebody was faster, the error says how it ended.
-pub(super) fn settle(client: &Client, ask: &AskView, action: &str, body: &impl Serialize) -> anyhow::Result<AskView> {
-    client.post(&format!("/v1/asks/{}/{action}", ask.key), body).map_err(|error| match &error {
+/// The settled question. If somebody else settled it first, the error says how it ended.
+pub(super) fn settled(result: Result<AskView, ClientError>) -> anyhow::Result<AskView> {
+    result.map_err(|error| match &error {
         ClientError::Refused(problem) => problem.ask.as_deref().map(too_late).unwrap_or_else(|| error.into()),
         _ => error.into(),
     })

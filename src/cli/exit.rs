@@ -29,16 +29,3 @@ impl From<Exit> for ExitCode {
         Self::from(exit as u8)
     }
 }
-
-/// An error with what to do about it.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(super) struct Hinted {
-    message: String,
-    pub(super) hint: String,
-}
-
-/// An error with what to do about it.
-pub(super) fn hinted(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    Hinted { message: message.into(), hint: hint.into() }.into()
-}

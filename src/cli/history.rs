@@ -1,15 +1,17 @@
 //! `answerback history`: what was asked, and what was answered.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::eprintln;
 use jiff::Timestamp;
 
-use crate::api::{AskList, AskView, OutcomeKind};
-use crate::ask::Channel;
+use crate::api::AskView;
+use crate::ask::{Channel, OutcomeKind};
+use crate::client::Search;
 use crate::text::{self, one_line, style, wrap};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, print_json, time};
 
 /// Show settled questions, newest first
@@ -36,21 +38,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let mut query = format!("state=settled&limit={}", args.limit);
-    let mut add = |name: &str, value: &str| query.extend(["&", name, "=", &percent_encode(value)]);
-    if let Some(text) = &args.text {
-        add("text", text);
-    }
-    if let Some(dir) = &args.project {
-        let dir = dir.canonicalize().map_err(|error| {
-            hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text.")
-        })?;
-        add("project", &dir.to_string_lossy());
-    }
-    if let Some(since) = args.since {
-        add("opened_since", &since.to_string());
-    }
-    let list: AskList = client()?.get(&format!("/v1/asks?{query}"))?;
+    let search = Search {
+        text: args.text.clone(),
+        project: args.project.as_deref().map(real_name).transpose()?,
+        opened_since: args.since,
+        limit: args.limit,
+    };
+    let list = client()?.settled_asks(&search)?;
     if args.json {
         print_json(&list)?;
         return Ok(Exit::Success);
@@ -70,10 +64,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Everything but letters, digits and a few marks.
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+/// A directory as askers name theirs.
+fn real_name(dir: &Path) -> anyhow::Result<String> {
+    match dir.canonicalize() {
+        Ok(dir) => Ok(dir.to_string_lossy().into_owned()),
+        Err(error) => {
+            Err(hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text."))
+        }
+    }
 }
 
 fn show(ask: &AskView) -> anyhow::Result<()> {
@@ -97,8 +95,8 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
     outln!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
     let room = text::width().saturating_sub(2);
-    for question in &ask.questions {
-        for line in wrap(&question.question, room) {
+    for (question, line) in ask.questions.iter().zip(ask.lines()) {
+        for line in wrap(&line, room) {
             outln!("  {strong}{line}{strong:#}");
         }
         let answer = outcome.answers.as_ref().and_then(|answers| answers.get(&question.question));
@@ -115,14 +113,4 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
     }
     outln!("");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_carry_any_text() {
-        assert_eq!(percent_encode("a b&c=d%/é"), "a%20b%26c%3Dd%25/%C3%A9");
-    }
 }

@@ -7,7 +7,8 @@ use anstream::eprintln;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::programs::hook_program;
 use super::settings::{Options, print_diff, report, shown};
 use super::{paths, print_json};

@@ -20,9 +20,11 @@ mod doctor;
 mod draft;
 mod ended;
 mod exit;
+mod explain;
 mod history;
 mod install;
 mod man;
+mod manager;
 mod notify;
 mod open;
 mod options;
@@ -44,15 +46,14 @@ mod which;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anstream::eprintln;
 use answerback_hook::paths::Paths;
-use anyhow::Context;
 use clap::{Parser, Subcommand};
 
-use crate::client::{Client, ClientError};
-use crate::text::{harmless_json, sanitise, style};
+use crate::client::Client;
+use crate::text::harmless_json;
 
-use exit::{Exit, Hinted};
+use exit::Exit;
+use explain::{explain, hinted};
 
 /// Answer your coding agent's questions from anywhere, and never lose one.
 #[derive(Debug, Parser)]
@@ -134,29 +135,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn explain(error: &anyhow::Error) {
-    let bad = style::BAD;
-    eprintln!("{bad}error{bad:#}: {}", sanitise(&format!("{error:#}")));
-    let refused = error.downcast_ref::<ClientError>();
-    if let Some(ClientError::Refused(problem)) = refused {
-        for fault in &problem.errors {
-            eprintln!("  {}: {}", sanitise(&fault.question), sanitise(&fault.problem));
-        }
-    }
-    let hint = match (error.downcast_ref::<Hinted>(), refused) {
-        (Some(hinted), _) => Some(hinted.hint.as_str()),
-        (_, Some(ClientError::Refused(problem))) => problem.hint.as_deref(),
-        (_, Some(ClientError::Unanswered(_))) => Some("Run: answerback restart. Then look: answerback pending"),
-        (_, Some(error)) if error.is_silence() => Some("It hangs. Run: answerback restart"),
-        _ => None,
-    };
-    if let Some(hint) = hint {
-        eprintln!("hint: {}", sanitise(hint));
-    }
+fn no_home() -> anyhow::Error {
+    hinted("there is no home directory", "Set HOME.")
 }
 
 fn paths() -> anyhow::Result<Paths> {
-    Paths::from_env().context("there is no home directory: set HOME")
+    Paths::from_env().ok_or_else(no_home)
 }
 
 /// The daemon, started if need be.

@@ -1,12 +1,14 @@
 //! `answerback notify`: try out what is configured.
 
+use answerback_hook::hint::Hint;
 use serde_json::json;
 
 use crate::config::Config;
 use crate::notify::{self, Notice};
 use crate::text::{sanitise, style};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{paths, print_json};
 
 const EXAMPLES: &str = "Examples:\n  \
@@ -55,10 +57,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let result = way.deliver(&Notice::Test);
         let (reason, hint) = match &result {
             Ok(()) => (None, None),
-            Err(failure) => (Some(sanitise(&failure.reason)), Some(failure.hint)),
+            Err(failure) => (Some(sanitise(&failure.to_string())), failure.hint()),
         };
         if !args.json {
-            match (&reason, hint) {
+            match (&reason, &hint) {
                 (Some(reason), Some(hint)) => outln!("{bad}✗{bad:#} {name}, {}: {reason}\n    {hint}", sanitise(to)),
                 _ => outln!("{good}✓{good:#} {name}, {}", sanitise(to)),
             }

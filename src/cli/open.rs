@@ -3,26 +3,29 @@
 //! The address holds a one-time code, and browsers are opened with addresses as arguments, which other users of the machine can
 //! read. That gains them nothing on Linux, where the daemon asks the kernel whose connection brings the code. A file that only
 //! we can read would hide it everywhere, but browsers in sandboxes (snap, flatpak) may not read it either.
+//!
+//! The crate `webbrowser` does less of what is needed here. It counts a program that could be started as a browser that opened, so an
+//! `xdg-open` that fails at once looks like a success and nobody sees the address. It tries `xdg-open` without a screen as well, and
+//! waits for a browser in the terminal until that ends.
 
 use std::env;
 use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anstream::eprintln;
+use wait_timeout::ChildExt;
 
-use crate::api::{Launch, Nothing};
 use crate::client::Client;
 use crate::instance::Published;
 
 use super::client;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::settle::refuse_inside_agent;
 
-/// An opener that fails does so at once; one that works may live as long as its browser.
+/// An opener that fails ends at once. One that works may live as long as its browser.
 const PATIENCE: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Open the page in a browser
 ///
@@ -55,7 +58,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn url(client: &Client) -> anyhow::Result<String> {
-    let launch: Launch = client.post("/v1/launch", &Nothing {})?;
+    let launch = client.launch()?;
     let published = Published::read(client.paths())
         .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
     Ok(format!("{}/#launch={}", published.url, launch.code))
@@ -101,15 +104,7 @@ fn opens(mut opener: Command) -> bool {
 }
 
 fn works(mut opener: Child) -> bool {
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        match opener.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) => thread::sleep(LOOK),
-            Err(_) => return false,
-        }
-    }
-    true
+    opener.wait_timeout(PATIENCE).is_ok_and(|ended| ended.is_none_or(|status| status.success()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use strsim::damerau_levenshtein;
 use crate::ask::Question;
 use crate::text::{fit, one_line};
 
-use super::exit::hinted;
+use super::explain::hinted;
 
 /// So many options are listed in an error, each in so many columns.
 const LISTED: usize = 9;

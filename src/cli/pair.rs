@@ -1,21 +1,19 @@
 //! `answerback pair`: let a phone in.
 
 use std::io::{self, BufRead, Write};
-use std::time::Duration;
 
 use anstream::eprintln;
 use serde_json::json;
 
-use crate::api::{ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView};
+use crate::api::{Pairing, PairingRequest, PairingState};
 use crate::client::{Client, ClientError};
 use crate::text::{self, harmless_json, one_line, sanitise, style, wrap};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::settle::refuse_inside_agent;
 use super::{client, qr};
 
-/// One round of waiting; then it is asked again.
-const ROUND_SECONDS: u64 = 60;
 const DIGITS: usize = 6;
 /// Of a fingerprint: sixteen bytes, each with its colon.
 const HALF: usize = 16 * 3;
@@ -43,7 +41,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
-    let pairing: Pairing = client.post("/v1/pairing", &PairingRequest { name: args.name.clone() })?;
+    let pairing = client.begin_pairing(&PairingRequest { name: args.name.clone() })?;
     if args.json {
         print_line(&pairing)?;
     } else {
@@ -103,8 +101,7 @@ fn show(pairing: &Pairing) -> anyhow::Result<()> {
 /// The name of the device that has shown the code, or nothing if it is over.
 fn until_claimed(client: &Client, id: &str) -> Result<Option<String>, ClientError> {
     loop {
-        let path = format!("/v1/pairing/{id}?wait={ROUND_SECONDS}");
-        let pairing: PairingView = client.get_within(&path, Duration::from_secs(ROUND_SECONDS))?;
+        let pairing = client.poll_pairing(id)?;
         match pairing.state {
             PairingState::Waiting => {}
             PairingState::Claimed => return Ok(Some(pairing.name.unwrap_or_default())),
@@ -121,15 +118,15 @@ fn confirm(client: &Client, id: &str) -> anyhow::Result<bool> {
         let typed = lines.next().transpose()?.unwrap_or_default();
         let typed: String = typed.split_whitespace().collect();
         if typed.is_empty() {
-            client.post::<Nothing>(&format!("/v1/pairing/{id}/refuse"), &Nothing {})?;
+            client.refuse_pairing(id)?;
             return Ok(false);
         }
         if typed.len() != DIGITS || !typed.bytes().all(|byte| byte.is_ascii_digit()) {
             eprintln!("These are not six digits.");
             continue;
         }
-        match client.post::<Nothing>(&format!("/v1/pairing/{id}/confirm"), &ConfirmRequest { check: typed }) {
-            Ok(Nothing {}) => return Ok(true),
+        match client.confirm_pairing(id, &typed) {
+            Ok(()) => return Ok(true),
             Err(ClientError::Refused(problem)) if problem.status == 422 => {
                 eprintln!("{} {}", sanitise(&problem.title), sanitise(problem.hint.as_deref().unwrap_or_default()));
             }

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::claude_code::settings::entry;
 
-use super::exit::hinted;
+use super::explain::hinted;
 
 /// Where the hook belongs: beside this program, the real one behind any links.
 pub(super) fn hook_path() -> anyhow::Result<PathBuf> {

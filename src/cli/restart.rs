@@ -1,20 +1,27 @@
 //! `answerback restart`: another daemon in place of this one.
 
+use std::time::{Duration, Instant};
+
 use anstream::eprintln;
+use answerback_hook::paths::Paths;
+use answerback_hook::start::StartLock;
 
-use crate::api::{Nothing, ProjectList, Version};
 use crate::client::{Client, ClientError};
-use crate::daemon;
-use crate::store;
+use crate::{daemon, store};
 
-use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::daemon_process::{self, DaemonProcess};
+use super::exit::Exit;
+use super::explain::{hint_of, hinted};
 use super::paths;
+
+/// How long a daemon may take to start.
+const START: Duration = Duration::from_secs(5);
 
 /// Start the daemon again: after an update, or to read the configuration
 ///
 /// Nothing is lost: open questions stay open, and the hooks that wait for them come back by themselves. The configuration is checked
-/// first: with a mistake in it, the running daemon goes on. A daemon that does not answer is ended.
+/// first: with a mistake in it, the running daemon goes on. A daemon that does not answer is ended. A service of systemd or launchd is
+/// restarted through it, and stays its service.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback restart")]
@@ -22,37 +29,69 @@ pub(super) struct Args {}
 
 pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
     let running = Client::only_running(paths()?);
-    let version = running.get::<Version>("/v1/version");
+    check(&running)?;
+    // Until the new daemon is there, hooks wait for it and start none of their own.
+    let lock = daemon_process::lock(running.paths())?;
+    let version = running.version();
+    match (DaemonProcess::find(running.paths())?, version) {
+        (None, _) | (_, Err(ClientError::NotRunning)) => start(&lock, running.paths())?,
+        (Some(old), Ok(_)) => replace(&old, &running, &lock)?,
+        (Some(old), Err(error)) if error.is_silence() => {
+            let manager = old.manager()?;
+            old.end()?;
+            eprintln!("The daemon did not answer, and was ended.");
+            match manager {
+                Some(manager) => {
+                    manager.restart()?;
+                    old.until_replaced(running.paths(), &manager)?;
+                }
+                None => start(&lock, running.paths())?,
+            }
+        }
+        (Some(_), Err(error)) => return Err(error.into()),
+    }
+    // With the lock: another restart would replace the new daemon before it can say who it is.
+    let new = running.version()?;
+    eprintln!("Running: version {}, process {}.", new.version, new.pid);
+    Ok(Exit::Success)
+}
+
+/// Whether another daemon could start. If not, the one that runs is left alone.
+fn check(running: &Client) -> anyhow::Result<()> {
     if let Err(error) = daemon::check(running.paths()) {
-        let hint = match version {
-            Err(ClientError::NotRunning) => "Correct that, then run this again.",
-            _ => "The daemon that runs was left as it is. Correct that, then run this again.",
+        let first = hint_of(&error).unwrap_or_else(|| "Correct that.".to_owned());
+        let hint = match running.version() {
+            Err(ClientError::NotRunning) => format!("{first} Then run this again."),
+            _ => format!("{first} Then run this again. The running daemon was left as it is."),
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }
     // A daemon whose disk hangs holds the lock itself, and cannot read. One that can read is not the one that holds it.
     let store = running.paths().store();
-    if store.exists() && store::is_locked(&store)? && running.get::<ProjectList>("/v1/projects").is_ok() {
+    if store.exists() && store::is_locked(&store)? && running.projects().is_ok() {
         return Err(hinted(
             format!("another program holds {}: database is locked", store.display()),
-            "The daemon that runs was left as it is. End that program, then run this again.",
+            "End that program, then run this again. The running daemon was left as it is.",
         ));
     }
-    let old = DaemonProcess::find(running.paths())?;
-    match version {
-        Err(ClientError::NotRunning) => {}
-        Ok(_) => {
-            running.post::<()>("/v1/stop", &Nothing {})?;
-            old.iter().try_for_each(DaemonProcess::until_ended)?;
+    Ok(())
+}
+
+fn replace(old: &DaemonProcess, running: &Client, lock: &StartLock) -> anyhow::Result<()> {
+    match old.manager()? {
+        Some(manager) => {
+            manager.restart()?;
+            old.until_replaced(running.paths(), &manager)
         }
-        Err(error) if error.is_silence() => {
-            old.iter().try_for_each(DaemonProcess::end)?;
-            eprintln!("The daemon did not answer, and was ended.");
+        None => {
+            running.stop()?;
+            old.until_ended()?;
+            start(lock, running.paths())
         }
-        Err(error) => return Err(error.into()),
     }
-    // A hook that waits may start it before we do, which is as good.
-    let new = Client::new(paths()?).get::<Version>("/v1/version")?;
-    eprintln!("Running: version {}, process {}.", new.version, new.pid);
-    Ok(Exit::Success)
+}
+
+fn start(lock: &StartLock, paths: &Paths) -> anyhow::Result<()> {
+    lock.connect_or_start(paths, Instant::now() + START)?;
+    Ok(())
 }

@@ -5,10 +5,11 @@ use std::process::Command;
 
 use anstream::eprintln;
 
-use crate::api::{AskList, AskView, State};
+use crate::api::{AskView, State};
 use crate::text::one_line;
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, which};
 
 /// Go on with a one-shot run that was deferred, once its question is answered
@@ -29,9 +30,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
-    let list: AskList = client.get("/v1/asks?state=all&limit=1000")?;
+    let asks = client.newest_asks()?.asks;
     // What has a receipt has been resumed.
-    let deferred: Vec<AskView> = list.asks.into_iter().filter(|ask| ask.deferred && ask.receipt.is_none()).collect();
+    let deferred: Vec<AskView> = asks.into_iter().filter(|ask| ask.deferred && ask.receipt.is_none()).collect();
     let ask = match (args.key.as_deref(), deferred.as_slice()) {
         (_, []) => {
             return Err(hinted(

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::doctor::{self, Finding, Level};
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::programs::hook_path;
 
 /// Run Claude Code headless with the tool it asks questions with

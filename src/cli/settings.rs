@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::diff;
+use super::explain::hinted;
 use crate::claude_code::settings::Change;
 use crate::claude_code::settings::scope::{Scope, claude_dir};
 use crate::text::one_line;
@@ -55,7 +56,7 @@ impl Options {
             (_, Some(dir)) => Scope::Local(directory(dir)?),
             (dir, None) => Scope::Project(directory(dir.as_deref().unwrap_or(Path::new(".")))?),
         };
-        let claude_dir = claude_dir().context("there is no home directory\nhint: set HOME")?;
+        let claude_dir = claude_dir().ok_or_else(super::no_home)?;
         let (file, session_files) = (scope.file(&claude_dir), scope.session_files(&claude_dir));
         Ok(Place { scope, file, session_files })
     }
@@ -63,7 +64,10 @@ impl Options {
 
 fn directory(dir: &Path) -> anyhow::Result<PathBuf> {
     if !dir.is_dir() {
-        bail!("there is no directory {}\nhint: name the directory Claude Code is started in", dir.display());
+        return Err(hinted(
+            format!("there is no directory {}", dir.display()),
+            "Name the directory Claude Code is started in.",
+        ));
     }
     let dir = std::path::absolute(dir).with_context(|| format!("cannot find {}", dir.display()))?;
     // "/shop/." is "/shop".

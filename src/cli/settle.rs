@@ -2,10 +2,11 @@
 
 use anstream::eprintln;
 
-use crate::api::{AskView, DismissRequest, Nothing};
+use crate::api::{AskView, DismissRequest};
 use crate::text::one_line;
 
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::hinted;
 use super::{client, ended, which};
 
 /// Refuse to answer a question; the agent is told
@@ -36,8 +37,8 @@ pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
-    let body = DismissRequest { reason: args.reason.clone() };
-    tell("Dismissed", &ended::settle(&client, ask, "dismiss", &body)?);
+    let request = DismissRequest { reason: args.reason.clone() };
+    tell("Dismissed", &ended::settled(client.dismiss(&ask.key, &request))?);
     Ok(Exit::Success)
 }
 
@@ -46,13 +47,12 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
-    tell("Released to the terminal", &ended::settle(&client, ask, "release", &Nothing {})?);
+    tell("Released to the terminal", &ended::settled(client.release(&ask.key))?);
     Ok(Exit::Success)
 }
 
 pub(super) fn tell(what: &str, ask: &AskView) {
-    let question = ask.questions.first().map_or("", |question| &question.question);
-    eprintln!("{what}: {}", one_line(question));
+    eprintln!("{what}: {}", one_line(&ask.summary()));
 }
 
 /// An agent must not answer its own questions. It could by other means: this is a speed bump, not a wall.

@@ -3,14 +3,14 @@
 use answerback_hook::paths::Paths;
 use serde_json::json;
 
-use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::daemon;
 use crate::instance::{self, Published};
 use crate::text::{sanitise, style};
 
 use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::exit::Exit;
+use super::explain::{hinted, one_line};
 use super::{paths, print_json};
 
 /// Show whether the daemon runs, where it listens, and how many questions are open
@@ -37,7 +37,7 @@ fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Failure);
     }
-    let problem = daemon::check(paths).err().map(|error| format!("{error:#}"));
+    let problem = daemon::check(paths).err().map(|error| one_line(&error));
     if args.json {
         print_json(&json!({"running": false, "start_error": problem, "state_dir": paths.state_dir()}))?;
     } else if let Some(problem) = problem {
@@ -50,7 +50,7 @@ fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = Client::only_running(paths()?);
-    let version: Version = match client.get("/v1/version") {
+    let version = match client.version() {
         Ok(version) => version,
         Err(ClientError::NotRunning) => {
             return not_running(args, client.paths());

@@ -2,19 +2,22 @@
 
 use anstream::eprintln;
 
-use crate::api::{AskView, Nothing};
+use crate::api::AskView;
 use crate::ask::Origin;
 use crate::client::{Client, ClientError};
 use crate::instance;
 
-use super::daemon_process::DaemonProcess;
-use super::exit::{Exit, hinted};
+use super::daemon_process::{self, DaemonProcess};
+use super::exit::Exit;
+use super::explain::hinted;
+use super::manager::Manager;
 use super::paths;
 
 /// Stop the daemon
 ///
 /// Questions stay open on disk. A hook that waits would start the daemon again at once, so while questions wait this needs
-/// --release. A daemon that does not answer is ended.
+/// --release. A daemon that does not answer is ended. A service of systemd or launchd is stopped through it, and starts again at the
+/// next login.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback stop\n  \
@@ -27,6 +30,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = Client::only_running(paths()?);
+    if !client.paths().state_dir().exists() {
+        eprintln!("The daemon is not running.");
+        return Ok(Exit::Success);
+    }
+    let _lock = daemon_process::lock(client.paths())?;
     let waiting = match client.open_asks() {
         Err(ClientError::NotRunning) if instance::is_held(client.paths()) => {
             return Err(hinted(
@@ -39,7 +47,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Ok(Exit::Success);
         }
         Err(error) if error.is_silence() => {
-            DaemonProcess::find(client.paths())?.iter().try_for_each(DaemonProcess::end)?;
+            if let Some(process) = DaemonProcess::find(client.paths())? {
+                // A manager that is told to stop it does not take its end for a crash.
+                let manager = process.manager()?;
+                process.end()?;
+                manager.iter().try_for_each(Manager::stop)?;
+            }
             eprintln!("The daemon did not answer, and was ended. A hook that waits starts another.");
             return Ok(Exit::Success);
         }
@@ -56,16 +69,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         ));
     }
     for ask in &waiting {
-        match client.post::<AskView>(&format!("/v1/asks/{}/release", ask.key), &Nothing {}) {
+        match client.release(&ask.key) {
             // Somebody settled it meanwhile, which is as good.
             Ok(_) | Err(ClientError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    // Whoever removes the daemon's files next must not meet it.
-    let process = DaemonProcess::find(client.paths())?;
-    client.post::<()>("/v1/stop", &Nothing {})?;
-    process.iter().try_for_each(DaemonProcess::until_ended)?;
+    if let Some(process) = DaemonProcess::find(client.paths())? {
+        match process.manager()? {
+            Some(manager) => manager.stop()?,
+            None => client.stop()?,
+        }
+        // Whoever removes the daemon's files next must not meet it.
+        process.until_ended()?;
+    }
     eprintln!("Stopped.");
     Ok(Exit::Success)
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::claude_code::settings::{Outcome, Settings, installed_files};
 
 use super::exit::Exit;
+use super::explain::explain;
 use super::settings::{Options, print_diff, report, shown};
 use super::{paths, print_json};
 
@@ -50,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         match uninstall(file, &paths, &args.options) {
             Ok(report) => reports.push(report),
             Err(error) => {
-                super::explain(&error);
+                explain(&error);
                 exit = Exit::Failure;
             }
         }

@@ -4,7 +4,7 @@ use crate::api::AskView;
 use crate::ask::AskKey;
 
 use super::ended::too_late;
-use super::exit::hinted;
+use super::explain::hinted;
 
 /// How much of a key is shown to people: the end of it differs most.
 pub(super) const SHOWN: usize = 6;

@@ -1,32 +1,44 @@
-//! The daemon, as the commands see it: over the socket, blocking, started when it is needed. Every call has a deadline.
+//! The daemon, as the programs see it: over the socket, blocking, started when it is needed.
+//!
+//! - `calls`: one typed method for each call of the API. Every call has a deadline.
+//! - `target`: paths and queries. No other room writes them.
+
+mod calls;
+mod target;
 
 use std::time::{Duration, Instant};
 
 use answerback_hook::client::{ExchangeError, Request, exchange};
+use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 use answerback_hook::start::{self, StartError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::{AskList, AskView, Problem, State};
+use crate::api::Problem;
+
+pub use calls::Search;
+pub use target::answer_path;
+
+use target::Target;
 
 /// How long a daemon may take to start.
 const START: Duration = Duration::from_secs(5);
 /// How long a daemon may take to reply, beyond what it was asked to wait.
 const REPLY: Duration = Duration::from_secs(3);
-/// One round of waiting; then it is asked again.
-const ROUND_SECONDS: u32 = 60;
-const ROUND: Duration = Duration::from_secs(ROUND_SECONDS as u64);
+/// One round of waiting. The next call begins another.
+const ROUND: Duration = Duration::from_secs(60);
+/// Between two attempts to reach a daemon.
 const PAUSE: Duration = Duration::from_millis(250);
 const AGENT: &str = concat!("answerback/", env!("CARGO_PKG_VERSION"));
 
-/// Why a command gets nothing from the daemon.
+/// Why a program gets nothing from the daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// There is no daemon, and none could be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is none, and none shall be started.
+    /// There is no daemon, and this client starts none.
     #[error("the daemon is not running")]
     NotRunning,
     /// The connection broke.
@@ -38,13 +50,13 @@ pub enum ClientError {
     /// The daemon says no.
     #[error("{}", .0.title)]
     Refused(Box<Problem>),
-    /// The daemon says something else than this version understands.
+    /// This version does not understand the reply.
     #[error("the daemon's reply is not understood: {0}")]
     Reply(#[from] serde_json::Error),
 }
 
 impl ClientError {
-    /// Whether there is a daemon that does not answer.
+    /// Whether there is a daemon, and it does not answer.
     pub fn is_silence(&self) -> bool {
         matches!(
             self,
@@ -55,7 +67,19 @@ impl ClientError {
     }
 }
 
-/// The way to the daemon of an instance.
+impl Hint for ClientError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(problem) => problem.hint.clone(),
+            Self::Unanswered(_) => Some("Run: answerback restart. Then look: answerback pending".to_owned()),
+            error if error.is_silence() => Some("It hangs. Run: answerback restart".to_owned()),
+            Self::Start(error) => error.hint(),
+            Self::NotRunning | Self::Exchange(_) | Self::Reply(_) => None,
+        }
+    }
+}
+
+/// A connection to the daemon of one instance, made anew for each call.
 #[derive(Debug, Clone)]
 pub struct Client {
     paths: Paths,
@@ -63,12 +87,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts the daemon if there is none.
+    /// A client that starts the daemon if there is none.
     pub fn new(paths: Paths) -> Self {
         Self { paths, starts: true }
     }
 
-    /// Never starts one.
+    /// A client that never starts a daemon.
     pub fn only_running(paths: Paths) -> Self {
         Self { paths, starts: false }
     }
@@ -78,22 +102,22 @@ impl Client {
         &self.paths
     }
 
-    /// `GET`. A daemon that ends while it is asked is no reason to fail: the next one is asked.
-    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.get_within(path, Duration::ZERO)
+    /// `GET`. A daemon that ends during the call is no reason to fail: the next one gets the same call.
+    fn get<T: DeserializeOwned>(&self, target: &Target) -> Result<T, ClientError> {
+        self.get_within(target, Duration::ZERO)
     }
 
-    /// `GET` of something that the daemon waits for. The path says so too, and for how long.
-    pub fn get_within<T: DeserializeOwned>(&self, path: &str, wait: Duration) -> Result<T, ClientError> {
-        match self.send("GET", path, b"", wait) {
-            Err(ClientError::Exchange(ExchangeError::Lost(_))) if self.starts => self.send("GET", path, b"", wait),
+    /// `GET` of something that the daemon waits for. The query of the target says the same time.
+    fn get_within<T: DeserializeOwned>(&self, target: &Target, wait: Duration) -> Result<T, ClientError> {
+        match self.send("GET", target, b"", wait) {
+            Err(ClientError::Exchange(ExchangeError::Lost(_))) if self.starts => self.send("GET", target, b"", wait),
             done => done,
         }
     }
 
-    /// `POST`.
-    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ClientError> {
-        self.send("POST", path, &serde_json::to_vec(body)?, Duration::ZERO).map_err(|error| match error {
+    /// `POST`. It is not repeated: the first one may have been done.
+    fn post<T: DeserializeOwned>(&self, target: &Target, body: &impl Serialize) -> Result<T, ClientError> {
+        self.send("POST", target, &serde_json::to_vec(body)?, Duration::ZERO).map_err(|error| match error {
             ClientError::Exchange(error @ (ExchangeError::Silent | ExchangeError::Lost(_))) => {
                 ClientError::Unanswered(error)
             }
@@ -104,7 +128,7 @@ impl Client {
     fn send<T: DeserializeOwned>(
         &self,
         method: &str,
-        path: &str,
+        target: &Target,
         body: &[u8],
         wait: Duration,
     ) -> Result<T, ClientError> {
@@ -114,45 +138,14 @@ impl Client {
         } else {
             start::connect(&self.paths, deadline)?.ok_or(ClientError::NotRunning)?
         };
-        let request = Request::json(method, path, [("user-agent", AGENT)], body);
+        let request = Request::json(method, target.as_str(), [("user-agent", AGENT)], body);
         let response = exchange(&stream, &request, Instant::now() + wait + REPLY)?;
         if (200..300).contains(&response.status) {
-            // Some successes have nothing to say.
+            // A success may have an empty body.
             let body = if response.body.is_empty() { b"null" } else { response.body.as_slice() };
             return Ok(serde_json::from_slice(body)?);
         }
         Err(ClientError::Refused(Box::new(serde_json::from_slice(&response.body)?)))
-    }
-
-    /// The open asks, newest first.
-    pub fn open_asks(&self) -> Result<AskList, ClientError> {
-        self.get("/v1/asks")
-    }
-
-    /// The open asks, once anything has changed after a cursor, or after a minute.
-    pub fn poll(&self, cursor: &str) -> Result<AskList, ClientError> {
-        self.patiently(|client| client.get_within(&format!("/v1/asks?since={cursor}&wait={ROUND_SECONDS}"), ROUND))
-    }
-
-    /// The open asks, once anything has changed after a cursor.
-    pub fn next_change(&self, cursor: &str) -> Result<AskList, ClientError> {
-        loop {
-            let list = self.poll(cursor)?;
-            if list.cursor != cursor {
-                return Ok(list);
-            }
-        }
-    }
-
-    /// The ask, once it is settled.
-    pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
-        loop {
-            let path = format!("/v1/asks/{key}?wait={ROUND_SECONDS}");
-            let ask: AskView = self.patiently(|client| client.get_within(&path, ROUND))?;
-            if ask.state == State::Settled {
-                return Ok(ask);
-            }
-        }
     }
 
     /// Tries until there is a reply, across restarts of the daemon. A daemon that was killed is started again. One that was stopped on

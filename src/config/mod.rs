@@ -4,7 +4,6 @@
 //! disarm the bridge.
 
 mod notify;
-mod url;
 
 use std::fmt;
 use std::io;
@@ -12,16 +11,16 @@ use std::num::NonZeroU32;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use answerback_hook::hint::Hint;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::ask::OnTimeout;
 
-pub use crate::address::{LanAddress, PublicUrl};
+pub use crate::address::{LanAddress, PublicUrl, WebUrl};
 pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
-pub use url::WebUrl;
 
-/// "ASKME" on a telephone's keys.
+/// "ASKME" on the keys of a phone.
 pub const DEFAULT_PORT: u16 = 27563;
 
 /// The whole configuration.
@@ -95,15 +94,23 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Foreign(path) => {
-                write!(f, "other users can write to {0}: make it yours, and run chmod o-w {0}", path.display())
-            }
+            Self::Foreign(path) => write!(f, "other users can write to {}", path.display()),
             Self::Invalid { path, line, problem } => write!(f, "{}: line {line}: {problem}", path.display()),
         }
     }
 }
 
 impl std::error::Error for ConfigError {}
+
+impl Hint for ConfigError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Read(path, _) => format!("Look at the owner and the mode of {}.", path.display()),
+            Self::Foreign(path) => format!("Make it yours, and run: chmod o-w {}", path.display()),
+            Self::Invalid { path, .. } => format!("Correct {}.", path.display()),
+        })
+    }
+}
 
 impl Config {
     /// Reads the file; without one, everything has its default.
@@ -217,9 +224,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_readme_shows_can_be_used() {
-        let readme = include_str!("../../README.md");
-        let (_, block) = readme.split_once("```toml\n").unwrap();
+    fn the_example_in_the_documentation_can_be_used() {
+        let page = include_str!("../../docs/notifications.md");
+        let (_, block) = page.split_once("```toml\n").unwrap();
         let config = load(block.split_once("```").unwrap().0).unwrap();
         let notify = config.notify;
         assert!(config.public_url.is_some() && notify.ntfy.is_some() && notify.webhook.is_some());

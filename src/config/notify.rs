@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::url::{UrlError, WebUrl};
+use crate::address::{UrlError, WebUrl};
 
 /// The table `[notify]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

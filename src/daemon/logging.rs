@@ -63,6 +63,7 @@ impl Write for CappedFile {
     /// Called once for each line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.length + line.len() as u64 > self.cap && self.length > 0 {
+            // Nothing is synced: a log may lose its end to a crash.
             fs::rename(&self.path, self.path.with_extension("log.1"))?;
             *self = Self::open(&self.path, self.cap)?;
         }

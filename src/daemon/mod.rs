@@ -7,6 +7,7 @@ use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use answerback_hook::hint::{self, Hinted};
 use answerback_hook::paths::Paths;
 use answerback_hook::trust::check_private;
 use anyhow::Context;
@@ -16,9 +17,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
-use crate::claude_code::Policy;
+use crate::ask::Host;
+use crate::claude_code::Deadline;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
+use crate::inbox::Inbox;
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
@@ -56,9 +59,10 @@ pub async fn run(
     let file = instance.paths().store();
     // A first start makes the store before the tokens. So without tokens there was no store before.
     let is_first = !instance.paths().tokens().exists();
-    let (opening, loaded) = Opening::open(&file, is_first).with_context(|| format!("cannot use {}", file.display()))?;
-    let open = loaded.open.len();
-    let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
+    let (opening, snapshot) = Opening::open(&file, is_first, Host::new(&address::host_name()))
+        .with_context(|| format!("cannot use {}", file.display()))?;
+    let open = snapshot.open.len();
+    let (registry, store) = Registry::start(opening, snapshot).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
     let config_file = instance.paths().config_file();
     if config.is_exposed(&config_file) {
@@ -81,9 +85,10 @@ pub async fn run(
     let listeners = Listeners { socket, new_sockets, tcp, lan };
 
     let (close, closing) = watch::channel(false);
-    let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
+    let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
     let access = Access::new(&tokens, store.clone());
-    let app = App::new(registry.clone(), store.clone(), access, address.port(), reach, policy, closing);
+    let inbox = Inbox::new(registry.clone(), store.clone());
+    let app = App::new(registry.clone(), inbox, access, address.port(), reach, deadline, closing);
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, app);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
@@ -209,7 +214,10 @@ async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
             tracing::warn!(%address, %error, "the port is taken: any free one is used instead");
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no port can be used on 127.0.0.1")
         }
-        bound => bound.with_context(|| format!("cannot listen on {address}: choose another port with --port")),
+        bound => bound.map_err(|error| {
+            let message = format!("cannot listen on {address}: {error}");
+            Hinted::new(message, "Choose another port with --port.").into()
+        }),
     }
 }
 
@@ -225,16 +233,18 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
     };
     let mut names = address::host_names();
     names.extend(address::own_ip(address.ip()).map(|ip| ip.to_canonical().to_string()));
+    let bound = listener.local_addr()?;
     let prepared = || {
         let identity = instance.identity(&names)?;
-        let reach = LanReach::On { listener: listener.local_addr()?, fingerprint: identity.fingerprint()? };
-        anyhow::Ok((identity.server()?, reach))
+        let reach = LanReach::On { listener: bound, fingerprint: identity.fingerprint()? };
+        Ok::<_, InstanceError>((identity.server()?, reach))
     };
     match prepared() {
         Ok((tls, reach)) => Ok((Some(Lan::new(listener, tls)), reach)),
         Err(error) => {
-            tracing::error!(error = format!("{error:#}"), "the local network is not served");
-            Ok((None, LanReach::Failed(format!("{error:#}"))))
+            let error = hint::one_line(&error);
+            tracing::error!(error, "the local network is not served");
+            Ok((None, LanReach::Failed(error)))
         }
     }
 }

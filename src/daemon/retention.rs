@@ -13,14 +13,14 @@ use crate::store::{Store, StoreError};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 const INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// Hooks that lost their daemon come back for their answers first.
+/// Waits before the first look, so that hooks that lost their daemon can come back for their answers.
 const FIRST: Duration = Duration::from_secs(60);
 /// How long a clock in doubt is watched.
 const SECOND_LOOK: Duration = Duration::from_secs(60 * 60);
 /// By how much the wall clock may differ from a steady one in that time.
 const IN_STEP: SignedDuration = SignedDuration::from_mins(1);
 
-/// Forgets what was settled longer ago than this, from day to day.
+/// Once a day, forgets the questions that were settled longer ago than `retention`.
 pub async fn keep(store: Store, retention: SignedDuration) {
     let mut purger = Purger { retention, doubted: None };
     let mut pause = FIRST;
@@ -39,12 +39,12 @@ pub async fn keep(store: Store, retention: SignedDuration) {
 #[derive(Debug)]
 struct Purger {
     retention: SignedDuration,
-    /// Since when more than a day's worth has been due, by both clocks.
+    /// The moment since which more than a day's worth has been due, by both clocks.
     doubted: Option<(Timestamp, Instant)>,
 }
 
 impl Purger {
-    /// Forgets what is due. How long to wait until the next look.
+    /// Forgets what is due. Returns how long to wait until the next look.
     async fn look(&mut self, store: &Store, wall: Timestamp, steady: Instant) -> Result<Duration, StoreError> {
         let Ok(before) = wall.checked_sub(self.retention) else { return Ok(INTERVAL) };
         let oldest = store.oldest_settled().await?;
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::ask::samples::new_ask;
-    use crate::ask::{Outcome, Settlement};
+    use crate::ask::{Host, Outcome, Settlement};
     use crate::store::{Filter, Opened, Opening, StateFilter};
 
     const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -95,7 +95,7 @@ mod tests {
     /// A store with questions that were settled so many days ago.
     async fn store(now: Timestamp, ages: &[i64]) -> (tempfile::TempDir, Store) {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let store = opening.start(Box::new(|_| {})).unwrap();
         for age in ages {
             let new = new_ask(&format!("s__t{age}"));

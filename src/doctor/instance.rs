@@ -1,7 +1,7 @@
 //! The files of the instance, and the daemon that uses them.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::api::Version;
@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::instance::Published;
 use crate::store::{self, StoreError};
 use answerback_hook::paths::Paths;
+use answerback_hook::trust::check_private;
 
 use super::Finding;
 
@@ -42,7 +43,7 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     findings.push(space(paths));
     // Before the daemon is spoken to: it would replace a socket nobody listens at.
     let client = Client::only_running(paths.clone());
-    let running = client.get::<Version>("/v1/version");
+    let running = client.version();
     findings.push(daemon(paths, &running));
     findings.extend(network(paths, running.is_ok()));
     findings.push(store_file(paths));
@@ -59,26 +60,17 @@ fn configuration(paths: &Paths) -> Finding {
         ),
         Ok(_) if path.exists() => Finding::ok("config", format!("the configuration is {}", path.display())),
         Ok(_) => Finding::ok("config", "there is no configuration, and none is needed"),
-        Err(error) => Finding::error("config", error.to_string(), format!("Correct {}.", path.display())),
+        Err(error) => Finding::of("config", &error),
     }
 }
 
 fn files(paths: &Paths) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let own = rustix::process::geteuid().as_raw();
     let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.tls(), paths.daemon_json(), paths.store()];
     for path in private {
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        let name = path.display();
-        if metadata.file_type().is_symlink() {
-            let fix = format!("Put a real file or directory in place of the link {name}.");
-            findings.push(Finding::error("files", format!("{name} is a symbolic link"), fix));
-        } else if metadata.uid() != own {
-            let fix = format!("Remove {name}, or take it over with chown.");
-            findings.push(Finding::error("files", format!("{name} belongs to another user"), fix));
-        } else if metadata.mode() & 0o077 != 0 {
-            let message = format!("{name} can be used by other users (mode {:o})", metadata.mode() & 0o777);
-            findings.push(Finding::error("files", message, format!("Run: chmod go-rwx {name}")));
+        match check_private(&path) {
+            Err(error) if !error.is_not_found() => findings.push(Finding::of("files", &error)),
+            _ => {}
         }
     }
     if findings.is_empty() {
@@ -181,7 +173,7 @@ fn store_file(paths: &Paths) -> Finding {
             format!("{} is empty, but there was a store before", path.display()),
             format!("Restore {0} from a backup, or remove it to begin anew.", path.display()),
         ),
-        Err(error @ StoreError::DamagedRows(_)) => Finding::warning(
+        Err(error @ StoreError::DamagedAsks(_)) => Finding::warning(
             "store",
             format!("{}: {error}", path.display()),
             "The others are fine. If you have a copy, run `answerback stop` and put it in place; otherwise delete these rows of the \

@@ -15,6 +15,7 @@ mod settings;
 use std::cell::LazyCell;
 use std::path::Path;
 
+use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 use serde::Serialize;
 
@@ -62,6 +63,11 @@ impl Finding {
 
     fn warning(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { check, level: Level::Warning, message: message.into(), fix: Some(fix.into()) }
+    }
+
+    /// An error, with its hint for a fix.
+    fn of(check: &'static str, error: &impl Hint) -> Self {
+        Self { check, level: Level::Error, message: error.to_string(), fix: error.hint() }
     }
 
     fn error(check: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::access::Token;
-use crate::api::AskView;
+use crate::api::AnswerRequest;
 use crate::claude_code::PROBE_TOOL;
 use crate::client::{Client, ClientError};
 
@@ -74,8 +74,8 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
     }
     let asked = started.elapsed();
     let started = Instant::now();
-    let body = json!({"answers": {QUESTION: "Yes"}});
-    let _: AskView = client.post(&format!("/v1/asks/{key}/answer"), &body).map_err(told)?;
+    let answers = [(QUESTION.to_owned(), "Yes".into())].into();
+    client.answer(&key, &AnswerRequest { answers, ..AnswerRequest::default() }).map_err(told)?;
     let (stdout, _) = hook.output.recv_timeout(PATIENCE).map_err(|_| "the hook did not return".to_owned())?;
     let answered = started.elapsed();
     let reply: Value =
@@ -90,9 +90,9 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
 pub fn until_arrived(client: &Client, key: &str, hook: &mut Child) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match client.get::<AskView>(&format!("/v1/asks/{key}")) {
-            Ok(_) => return Ok(()),
-            Err(ClientError::Refused(problem)) if problem.status == 404 => {}
+        match client.find_ask(key) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => {}
             Err(error) => return Err(error.to_string()),
         }
         if hook.try_wait().is_ok_and(|status| status.is_some()) {

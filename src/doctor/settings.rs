@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use answerback_hook::hint::Hint;
 use serde_json::Value;
 
 use crate::claude_code::settings::io_hint;
@@ -77,15 +78,13 @@ fn check(files: &[SettingsFile], wanted: &Wanted<'_>, project: &Path) -> Vec<Fin
                 Err(refusal) => findings.push(Finding::error(
                     CHECK,
                     format!("Claude Code ignores {name}: {refusal}"),
-                    format!("Correct it: {}.", refusal.problem.hint()),
+                    refusal.hint().unwrap_or_default(),
                 )),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => findings.push(Finding::error(
-                CHECK,
-                format!("{name} cannot be read: {error}"),
-                format!("Do this: {}.", io_hint(error)),
-            )),
+            Err(error) => {
+                findings.push(Finding::error(CHECK, format!("{name} cannot be read: {error}"), io_hint(error)))
+            }
         }
     }
     // It may be in a file that cannot be read. Then nobody knows, and that file is to be corrected first.
@@ -149,7 +148,7 @@ fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Pat
             // What is said about the other files does not help before this is corrected.
             Err(refusal) => {
                 let message = format!("{} cannot be edited: {refusal}", file.path.display());
-                return vec![Finding::error(CHECK, message, format!("Correct it: {}.", refusal.problem.hint()))];
+                return vec![Finding::error(CHECK, message, refusal.hint().unwrap_or_default())];
             }
         }
         texts.extend(std::str::from_utf8(content).ok());

@@ -11,20 +11,17 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::access::{Caller, Token};
-use crate::api::{
-    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
-};
-use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
-use crate::store::{Cursor, Filter, StateFilter};
+use crate::access::Caller;
+use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
+use crate::ask::{Ask, AskId, Cursor, OutcomeKind};
+use crate::inbox::{Inquiry, Listing, Words};
+use crate::store::{Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
 use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
-/// The longest path of a project, in bytes.
-const MAX_PROJECT: usize = 4096;
 
 /// Which asks to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -105,16 +102,13 @@ pub(super) async fn list(
     Params(params): Params<ListParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut cursor = app.registry.cursor();
     if let Some(since) = params.since {
-        let changed = cursor.wait_for(|newest| *newest != Cursor(since.signed()));
-        app.wait_at_most(patience(params.wait), changed).await;
+        app.wait_at_most(patience(params.wait), app.inbox.changed(Cursor(since.signed()))).await;
     }
-    // Before the list is made: a change in between is seen again rather than missed.
-    let newest = cursor.borrow_and_update().0;
-    let etag = format!("\"{newest}\"");
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == etag.as_bytes()) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+    let etag = |cursor: Cursor| [(header::ETAG, format!("\"{}\"", cursor.0))];
+    let newest = etag(app.inbox.cursor());
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == newest[0].1.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, newest).into_response());
     }
     let (state, default_limit) = match params.state {
         ListState::Open => (StateFilter::Open, usize::MAX),
@@ -126,7 +120,7 @@ pub(super) async fn list(
         state,
         session: params.session.map(SessionName::into_string),
         project: params.project.map(Directory::into_string),
-        outcome: params.outcome.map(|kind| kind.name().to_owned()),
+        outcome: params.outcome,
         text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
         before: params.before.map(|id| AskId(id.signed())),
@@ -134,21 +128,21 @@ pub(super) async fn list(
         probes: params.probes,
         limit,
     };
-    let page = app.registry.list(filter).await?;
+    let Listing { page, cursor } = app.inbox.list(filter).await?;
     let list = AskList {
         asks: page.asks.iter().map(|ask| AskView::from(&**ask)).collect(),
-        cursor: newest.to_string(),
+        cursor: cursor.0.to_string(),
         next: page.next.map(|id| id.0),
         damaged: page.damaged,
     };
-    Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
+    Ok((etag(cursor), JsonReply(list)).into_response())
 }
 
 /// The projects there are asks of, open or settled.
 #[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
     (status = 200, body = ProjectList, description = "The directories")))]
 pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
-    Ok(JsonReply(ProjectList { projects: app.store.projects().await? }))
+    Ok(JsonReply(ProjectList { projects: app.inbox.projects().await? }))
 }
 
 /// One ask. With `wait` it returns once the ask is settled.
@@ -161,14 +155,13 @@ pub(super) async fn get(
     Params(params): Params<GetParams>,
 ) -> Result<JsonReply<AskView>, Problem> {
     if params.wait.is_some() {
-        app.wait_at_most(patience(params.wait), app.registry.settled(&key)).await;
+        app.wait_at_most(patience(params.wait), app.inbox.settled(&key)).await;
     }
-    let ask = find(&app, &key).await?;
-    Ok(JsonReply(AskView::from(&*ask)))
+    Ok(view(&app.inbox.get(&key).await?))
 }
 
-pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
-    app.registry.get(key).await?.ok_or_else(Problem::unknown_ask)
+fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
+    JsonReply(AskView::from(&**ask))
 }
 
 /// Answers an ask. The first answer wins; saying the same again is no error.
@@ -186,19 +179,12 @@ pub(super) async fn answer(
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
-    let ask = find(&app, &key).await?;
-    if !caller.may_answer(&ask) {
-        return Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."));
-    }
-    if !caller.may_say(&ask, &request.answers, &request.notes, request.partial) {
-        return Err(Problem::invalid("A notification answers with one of the options, and nothing else.", Vec::new()));
-    }
-    let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
-        .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
-    let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;
+    let words = Words { answers: request.answers, notes: request.notes, partial: request.partial };
+    let settled = app.inbox.answer(&key, &words, &caller).await.map_err(Problem::from);
     if caller.may_read() {
-        return settled.map(IntoResponse::into_response);
+        return settled.map(|ask| view(&ask).into_response());
     }
+    // A ticket may answer, but not see what others have said.
     settled.map(|_| StatusCode::NO_CONTENT.into_response()).map_err(|problem| Problem {
         ask: None,
         hint: None,
@@ -220,12 +206,7 @@ pub(super) async fn dismiss(
     Key(key): Key,
     Json(request): Json<DismissRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let reason = request.reason.filter(|reason| !reason.trim().is_empty());
-    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
-        return Err(Problem::invalid("The reason is over 16 KiB.", Vec::new()));
-    }
-    let ask = find(&app, &key).await?;
-    settle(&app, &ask, Outcome::Dismissed { reason }, &caller).await
+    Ok(view(&app.inbox.dismiss(&key, request.reason, &caller).await?))
 }
 
 /// Hands an ask back to the asker's own dialog.
@@ -242,13 +223,7 @@ pub(super) async fn release(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let ask = find(&app, &key).await?;
-    settle(&app, &ask, Outcome::Released, &caller).await
-}
-
-async fn settle(app: &App, ask: &Ask, outcome: Outcome, caller: &Caller) -> Result<JsonReply<AskView>, Problem> {
-    let settled = app.registry.settle(ask.id, outcome, caller.source()).await?;
-    Ok(JsonReply(AskView::from(&*settled)))
+    Ok(view(&app.inbox.release(&key, &caller).await?))
 }
 
 /// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
@@ -259,29 +234,11 @@ async fn settle(app: &App, ask: &Ask, outcome: Outcome, caller: &Caller) -> Resu
     (status = 500, description = "There is no randomness to make a key of (`internal`)."),
     (status = 503, description = "Too many questions are open (`too-many-open`).")))]
 pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
-    let questions =
-        Questions::new(request.questions).map_err(|error| Problem::invalid(format!("{error}."), Vec::new()))?;
-    if request.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
-        return Err(Problem::invalid("The project is over 4 KiB.", Vec::new()));
-    }
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
-    let ask = app
-        .registry
-        .open(NewAsk {
-            key: program_key()?,
-            origin: Origin::Program,
-            project: request.project,
-            questions,
-            detail: String::new(),
-            expires_at: timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
-            on_timeout: OnTimeout::Native,
-            racing: false,
-            digest: None,
-            asker: None,
-        })
-        .await?;
+    let inquiry = Inquiry { questions: request.questions, project: request.project, timeout };
+    let ask = app.inbox.open(inquiry).await?;
     let location = format!("/v1/asks/{}", ask.key);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], JsonReply(AskView::from(&*ask))).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], view(&ask)).into_response())
 }
 
 /// Takes back the question of a program that does not need the answer any more. A hook takes its own back by hanging up.
@@ -299,17 +256,5 @@ pub(super) async fn withdraw(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let ask = find(&app, &key).await?;
-    if ask.origin != Origin::Program {
-        return Err(Problem::forbidden("not-yours", "Only the agent can take its question back.")
-            .hint("Dismiss it, or release it to the terminal."));
-    }
-    settle(&app, &ask, Outcome::Withdrawn, &caller).await
-}
-
-/// Each such ask is a session of its own, so that no program's questions crowd out another's.
-fn program_key() -> Result<AskKey, Problem> {
-    let random = Token::generate().map_err(Problem::internal)?;
-    let (session, call) = random.reveal()[..24].split_at(12);
-    AskKey::new(&format!("program-{session}"), call).map_err(Problem::internal)
+    Ok(view(&app.inbox.withdraw(&key, &caller).await?))
 }

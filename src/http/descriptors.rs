@@ -2,9 +2,7 @@
 //! question waits. Without a share for everybody else, waiting hooks would keep out the people who could answer them.
 
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
-
-use crate::claude_code::HookEvent;
+use tokio::sync::Semaphore;
 
 /// What the daemon needs for itself: 18 for the store, its listeners and its log, and a few for what it reads and sends now and then.
 const OWN: usize = 24;
@@ -37,29 +35,6 @@ impl Shares {
         let commands = (files / 8).clamp(1, MAX_COMMANDS);
         let hooks = files.saturating_sub(tcp + lan + commands).max(1);
         Self { tcp, lan, hooks: hooks.min(Semaphore::MAX_PERMITS) }
-    }
-}
-
-/// The places of hooks that wait.
-#[derive(Debug)]
-pub(super) struct HookPlaces(Semaphore);
-
-impl HookPlaces {
-    pub(super) fn new(shares: Shares) -> Self {
-        Self(Semaphore::new(shares.hooks))
-    }
-
-    /// A place for as long as the call is parked. A call that does not wait needs none. If no place is left, the hook makes no decision
-    /// and Claude Code asks in the terminal.
-    pub(super) fn enter(&self, event: &HookEvent) -> Result<Option<SemaphorePermit<'_>>, TryAcquireError> {
-        if !matches!(event, HookEvent::Ask(_) | HookEvent::Race(_)) {
-            return Ok(None);
-        }
-        let place = self.0.try_acquire();
-        if place.is_err() {
-            tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
-        }
-        place.map(Some)
     }
 }
 

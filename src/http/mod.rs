@@ -45,13 +45,13 @@ use utoipa_axum::routes;
 use crate::PROTOCOL;
 use crate::access::{Access, Caller, Scope};
 use crate::api::{Problem, Version};
-use crate::claude_code::Policy;
+use crate::claude_code::{Bridge, Deadline};
+use crate::inbox::Inbox;
 use crate::registry::Registry;
-use crate::store::Store;
 
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
-use descriptors::{HookPlaces, Shares};
+use descriptors::Shares;
 use entrance::Names;
 pub(crate) use lan::Lan;
 use previews::Previews;
@@ -61,14 +61,13 @@ pub(crate) use reach::{LanReach, Reach};
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
-    store: Store,
     access: Access,
     names: Arc<Names>,
     reach: Arc<Reach>,
     previews: Arc<Previews>,
-    policy: Policy,
+    bridge: Arc<Bridge>,
+    inbox: Inbox,
     shares: Shares,
-    hook_places: Arc<HookPlaces>,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
@@ -77,24 +76,23 @@ impl App {
     /// For the API on this port of 127.0.0.1 and wherever else it can be reached, until `closing` says true.
     pub(crate) fn new(
         registry: Registry,
-        store: Store,
+        inbox: Inbox,
         access: Access,
         port: u16,
         reach: Reach,
-        policy: Policy,
+        deadline: Deadline,
         closing: watch::Receiver<bool>,
     ) -> Self {
         let shares = Shares::of_this_process();
         Self {
+            bridge: Arc::new(Bridge::new(registry.clone(), deadline, shares.hooks)),
+            inbox,
             registry,
-            store,
             access,
             names: Arc::new(Names::new(port, reach.public.clone())),
             reach: Arc::new(reach),
             previews: Arc::default(),
-            policy,
             shares,
-            hook_places: Arc::new(HookPlaces::new(shares)),
             closing,
             stop: Arc::default(),
         }

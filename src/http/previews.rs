@@ -13,7 +13,6 @@ use crate::access::{Expiring, Token, TokenHash};
 use crate::api::{PreviewPlace, PreviewRequest, Problem};
 
 use super::App;
-use super::asks::find;
 use super::extract::{Json, Key, Name};
 use super::guard::OwnPolicy;
 
@@ -60,7 +59,7 @@ pub(super) async fn place(
     Key(key): Key,
     Json(request): Json<PreviewRequest>,
 ) -> Result<(StatusCode, JsonReply<PreviewPlace>), Problem> {
-    let ask = find(&app, &key).await?;
+    let ask = app.inbox.get(&key).await?;
     let question = ask.questions.iter().nth(request.question);
     let option = question.and_then(|question| question.options.get(request.option));
     let Some(html) = option.and_then(|option| option.preview.clone()) else {

@@ -8,12 +8,13 @@ pub mod tls;
 mod watch;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
 use answerback_hook::trust::{TrustError, check_private};
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
 use crate::access::{Token, Tokens};
+use crate::durable;
 use tls::{Identity, TlsError};
 
 /// The longest path a unix socket can have.
@@ -37,17 +39,15 @@ pub enum InstanceError {
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// A file makes no sense.
-    #[error("{path} is damaged: {hint}")]
+    #[error("{path} is damaged")]
     Damaged {
         /// Which one.
         path: PathBuf,
-        /// What to do.
-        hint: &'static str,
+        /// What happens when it is removed.
+        then: &'static str,
     },
     /// The socket's path does not fit into an address.
-    #[error(
-        "the socket's path has {length} bytes and may have {MAX_SOCKET_PATH}: set XDG_STATE_HOME to a shorter one ({path})"
-    )]
+    #[error("the path of the socket has {length} bytes, and may have {MAX_SOCKET_PATH}: {path}")]
     SocketPath {
         /// How long it is.
         length: usize,
@@ -63,6 +63,17 @@ pub enum InstanceError {
     /// There is no certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
+}
+
+impl Hint for InstanceError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Trust(error) => error.hint(),
+            Self::Damaged { then, .. } => Some(format!("Remove it. {then}")),
+            Self::SocketPath { .. } => Some("Set XDG_STATE_HOME to a shorter path.".to_owned()),
+            Self::Running | Self::Io(..) | Self::Random(_) | Self::Tls(_) => None,
+        }
+    }
 }
 
 pub use watch::Watch;
@@ -205,7 +216,9 @@ impl Instance {
         let path = self.paths.tokens();
         let tokens = Tokens { api: Token::generate()?, hook: Token::generate()? };
         let file = TokensFile { api: tokens.api.reveal().into(), hook: tokens.hook.reveal().into() };
-        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))?;
+        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))?;
+        // The first start: a hook may have made the directory, and did not wait for the disk.
+        durable::sync_above(self.paths.state_dir());
         Ok(tokens)
     }
 
@@ -220,7 +233,7 @@ impl Instance {
                 let text = fs::read_to_string(&path).map_err(failed)?;
                 Some(serde_json::from_str(&text).map_err(|_| InstanceError::Damaged {
                     path: path.clone(),
-                    hint: "remove it, and a new certificate is made: devices will warn once more",
+                    then: "The daemon makes a new certificate, and devices will warn once more.",
                 })?)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -233,7 +246,7 @@ impl Instance {
             },
             None => Identity::generate(names, now)?,
         };
-        write_private(&path, &new).map_err(failed)?;
+        write_json(&path, &new).map_err(failed)?;
         tracing::info!(?names, "there is a new certificate");
         Ok(new)
     }
@@ -250,7 +263,7 @@ impl Instance {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let file = DaemonFile { published, token: tokens.api.reveal(), hook_token: tokens.hook.reveal() };
-        write_private(&path, &file).map_err(|error| InstanceError::Io(path, error))
+        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))
     }
 
     /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
@@ -277,7 +290,7 @@ pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
         checked => checked?,
     }
     let text = fs::read_to_string(&path).map_err(|error| InstanceError::Io(path.clone(), error))?;
-    let damaged = || InstanceError::Damaged { path: path.clone(), hint: "remove it, and new tokens are made" };
+    let damaged = || InstanceError::Damaged { path: path.clone(), then: "The daemon makes new tokens." };
     let file: TokensFile = serde_json::from_str(&text).map_err(|_| damaged())?;
     let parse = |text: &str| Token::parse(text).ok_or_else(damaged);
     Ok(Some(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? }))
@@ -298,15 +311,10 @@ fn remove(path: &Path) {
     }
 }
 
-/// The old file or the new one, whole, for the owner alone, whatever the umask.
-fn write_private(path: &Path, content: &impl Serialize) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    serde_json::to_writer_pretty(&mut file, content)?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+fn write_json(path: &Path, content: &impl Serialize) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(content)?;
+    bytes.push(b'\n');
+    durable::write(path, &bytes)
 }
 
 #[cfg(test)]
@@ -369,7 +377,7 @@ mod tests {
         assert_eq!(mode(&paths.tls()), 0o600);
         assert_eq!(instance.identity(&names).unwrap(), first);
         fs::set_permissions(paths.tls(), fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(instance.identity(&names).unwrap_err().to_string().contains("chmod"));
+        assert!(instance.identity(&names).unwrap_err().hint().unwrap().contains("chmod"));
         fs::remove_file(paths.tls()).unwrap();
         fs::write(paths.tls(), "{}").unwrap();
         fs::set_permissions(paths.tls(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -381,7 +389,7 @@ mod tests {
         let (_dir, paths) = scratch();
         create_state_dir(paths.state_dir()).unwrap();
         fs::set_permissions(paths.state_dir(), fs::Permissions::from_mode(0o750)).unwrap();
-        assert!(Instance::claim(paths).unwrap_err().to_string().contains("chmod"));
+        assert!(Instance::claim(paths).unwrap_err().hint().unwrap().contains("chmod"));
     }
 
     #[test]
@@ -397,6 +405,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(100));
         let instance = Instance::claim(Paths::new(dir.path(), deep)).unwrap();
-        assert!(instance.bind_socket().unwrap_err().to_string().contains("XDG_STATE_HOME"));
+        assert!(instance.bind_socket().unwrap_err().hint().unwrap().contains("XDG_STATE_HOME"));
     }
 }

@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use wait_timeout::ChildExt;
 
 use crate::config;
 
@@ -13,7 +14,6 @@ use super::wording::{Page, Wording};
 use super::{Failure, Notice};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A command with placeholders.
 #[derive(Debug)]
@@ -72,16 +72,12 @@ impl Desktop {
 
 /// `None` if it took too long, and was killed.
 fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        thread::sleep(LOOK_AGAIN);
+    let status = child.wait_timeout(PATIENCE)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
     }
-    child.kill()?;
-    child.wait()?;
-    Ok(None)
+    Ok(status)
 }
 
 /// One argument with its placeholders replaced. Once: what is put in is text, also if it looks like a placeholder.

@@ -21,16 +21,16 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
+use answerback_hook::hint::Hint;
 use jiff::Timestamp;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
-use crate::ask::Ask;
+use crate::ask::{Ask, Change, ChangeKind};
 use crate::config::Config;
-use crate::registry::{Live, Registry};
-use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
+use crate::registry::{Feed, Registry};
+use crate::store::{Filter, StateFilter, StoreError};
 
 use desktop::Desktop;
 use ntfy::Ntfy;
@@ -38,9 +38,6 @@ use outbox::Outbox;
 use plan::Plan;
 use webhook::Webhook;
 use wording::Wording;
-
-/// How much is read at once from the store, by who fell behind.
-const REPLAY_PAGE: usize = 256;
 
 /// Something to tell.
 #[derive(Debug, Clone)]
@@ -70,9 +67,9 @@ pub enum Way {
 #[derive(Debug)]
 pub struct Failure {
     /// What happened.
-    pub reason: String,
+    reason: String,
     /// What to do about it.
-    pub hint: &'static str,
+    hint: &'static str,
     /// Whether it may work a little later.
     again: bool,
 }
@@ -80,6 +77,14 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Hint for Failure {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.to_owned())
     }
 }
 
@@ -138,15 +143,14 @@ pub async fn start(
     }
     let names: Vec<_> = ways.iter().map(Way::name).collect();
     tracing::info!(ways = names.join(","), "people are told of questions");
-    let live = registry.live();
-    let seen = *registry.cursor().borrow();
+    let feed = registry.feed(None);
     let mut plan = Plan::new(config.notify.delay());
     let (now, clock) = (Instant::now(), Timestamp::now());
     for ask in registry.list(open_asks()).await?.asks {
         plan.restore(ask, now, clock);
     }
     let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
-    let notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes };
+    let notifier = Notifier { feed, plan, outboxes };
     Ok(Some(tokio::spawn(notifier.run())))
 }
 
@@ -155,10 +159,7 @@ fn open_asks() -> Filter {
 }
 
 struct Notifier {
-    registry: Registry,
-    live: Live,
-    /// The newest change that was taken note of.
-    seen: Cursor,
+    feed: Feed,
     plan: Plan,
     outboxes: Vec<Outbox>,
 }
@@ -174,10 +175,13 @@ impl Notifier {
                 }
             };
             tokio::select! {
-                received = self.live.recv() => match received {
-                    Ok(change) => self.note(&change),
-                    Err(RecvError::Lagged(_)) => self.catch_up().await,
-                    Err(RecvError::Closed) => return,
+                next = self.feed.next() => match next {
+                    Ok(Some(change)) => self.note(&change),
+                    Ok(None) => return,
+                    Err(error) => {
+                        tracing::warn!(%error, "people may not be notified of some questions");
+                        self.feed.skip_missed();
+                    }
                 },
                 () = timer => self.announce(),
             }
@@ -185,39 +189,15 @@ impl Notifier {
     }
 
     fn note(&mut self, change: &Change) {
-        // What was read from the store may come again live.
-        if change.cursor <= self.seen {
-            return;
-        }
-        self.seen = change.cursor;
         match change.kind {
             ChangeKind::Opened => self.plan.opened(Arc::clone(&change.ask), Instant::now()),
             ChangeKind::Settled => {
-                // Who was not told of it need not be told of its end.
+                // A program that did not hear of the question need not hear of its end.
                 if self.plan.settled(change.ask.id) {
                     self.tell(false, &Notice::Settled(Arc::clone(&change.ask)));
                 }
             }
             ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => {}
-        }
-    }
-
-    /// Reads what was missed from the store.
-    async fn catch_up(&mut self) {
-        loop {
-            match self.registry.changes_after(self.seen, REPLAY_PAGE).await {
-                Ok(missed) => {
-                    missed.changes.iter().for_each(|change| self.note(change));
-                    self.seen = self.seen.max(missed.through);
-                    if missed.is_end {
-                        return;
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "some questions may not be told of");
-                    return;
-                }
-            }
         }
     }
 
@@ -243,26 +223,24 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::ask::Outcome;
     use crate::ask::samples::new_ask;
+    use crate::ask::{Host, Outcome};
     use crate::store::Opening;
 
     #[tokio::test]
-    async fn who_falls_behind_reads_what_it_missed() {
+    async fn a_notifier_that_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
-        let (live, seen) = (registry.live(), *registry.cursor().borrow());
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);
-        let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };
+        let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };
         let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
-        assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));
-        notifier.catch_up().await;
-        while let Some(again) = notifier.live.try_recv() {
-            notifier.note(&again);
+        for _ in 0..=MANY {
+            let change = notifier.feed.next().await.unwrap().unwrap();
+            notifier.note(&change);
         }
         assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);
         store.close().await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::access::Tickets;
 use crate::ask::{Ask, Question};
+use crate::client::answer_path;
 use crate::config::{self, NtfyUrl, Priority, Secret};
 
 use super::post::post;
@@ -79,7 +80,7 @@ impl Ntfy {
         if questions.next().is_some() {
             return None;
         }
-        let url = format!("{}/v1/asks/{}/answer", public_url.as_str(), ask.key);
+        let url = format!("{}{}", public_url.as_str(), answer_path(ask.key.as_str()));
         let ticket = tickets.issue(ask);
         let view = json!({"action": "view", "label": "Open", "url": self.wording.link(ask)?, "clear": false});
         let all_fit = question.options.len() <= MAX_BUTTONS;

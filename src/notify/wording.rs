@@ -1,5 +1,6 @@
 //! What people read: as little as possible unless more is configured, and never anything that does something to a screen.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,10 +59,11 @@ impl Wording {
         let mut names: Vec<String> = asks.iter().map(|ask| asker(ask)).collect();
         names.sort();
         names.dedup();
-        let questions: Vec<&Question> = asks.iter().flat_map(|ask| ask.questions.iter()).collect();
+        let questions: Vec<Cow<'_, str>> = asks.iter().flat_map(|ask| ask.lines()).collect();
+        let about = asks.first().filter(|_| self.details).map(|ask| ask.title()).unwrap_or_default();
         let title = match (names.as_slice(), questions.as_slice()) {
-            ([name], [only]) if self.details && !only.header.trim().is_empty() => {
-                format!("{name} has a question: {}", bounded(&only.header, MAX_HEADER))
+            ([name], [_]) if !about.trim().is_empty() => {
+                format!("{name} has a question: {}", bounded(&about, MAX_HEADER))
             }
             ([name], [_]) => format!("{name} has a question"),
             ([name], several) => format!("{name} has {} questions", several.len()),
@@ -69,11 +71,12 @@ impl Wording {
         };
         let body = match (names.as_slice(), questions.as_slice()) {
             (_, [only]) if self.details => {
-                let question = bounded(&only.question, MAX_QUESTION);
-                let options = lines(only.options.iter().map(|option| option.label.as_str()));
+                let question = bounded(only, MAX_QUESTION);
+                let options: Vec<_> = asks.iter().flat_map(|ask| &ask.questions).flat_map(labels).collect();
+                let options = lines(options.into_iter());
                 if options.is_empty() { question } else { format!("{question}\n{options}") }
             }
-            (_, several) if self.details => lines(several.iter().map(|question| question.question.as_str())),
+            (_, several) if self.details => lines(several.iter().map(|question| &**question)),
             ([_], [_]) => "It waits for your answer.".to_owned(),
             ([_], _) => "They wait for your answers.".to_owned(),
             (names, _) => lines(names.iter().map(String::as_str)),
@@ -86,6 +89,10 @@ impl Wording {
         let url = self.public_url.as_ref().map(|url| format!("{}/", url.as_str()));
         Page { title: "Answerback: a test".into(), body: "This is how a question is told of.".into(), url }
     }
+}
+
+fn labels(question: &Question) -> impl Iterator<Item = &str> {
+    question.options.iter().map(|option| option.label.as_str())
 }
 
 /// What people call the asker: the name of its directory.

@@ -341,6 +341,20 @@ fn restart_replaces_the_daemon_and_nobody_notices() {
 }
 
 #[test]
+fn restarts_at_the_same_moment_do_not_disturb_each_other() {
+    let mut world = World::new();
+    let (hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let restarts: Vec<_> =
+        (0..16).map(|_| world.command(ANSWERBACK).arg("restart").stdin(Stdio::null()).spawn().unwrap()).collect();
+    let told: std::collections::BTreeSet<_> =
+        restarts.into_iter().map(|restart| exits(&restart.wait_with_output().unwrap(), 0).1).collect();
+    assert_eq!(told.len(), 16, "each has its own daemon: {told:?}");
+    world.until_open(&key);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["permissionDecision"], "allow");
+}
+
+#[test]
 fn help_completions_and_manual() {
     let world = World::new();
     let (help, _) = exits(&run(&world, &["--help"]), 0);

@@ -36,7 +36,7 @@ fn narrow(address: &str) -> TcpStream {
 
 /// Asks for far more than the window holds, and will not read it.
 fn pipeline(stream: &mut impl Write, host: &str) {
-    let request = format!("GET /page/app.css HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    let request = format!("GET /page/card.js HTTP/1.1\r\nhost: {host}\r\n\r\n");
     // It may have been turned away already.
     drop(stream.write_all(request.repeat(200).as_bytes()));
 }

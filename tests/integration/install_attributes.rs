@@ -148,7 +148,7 @@ fn a_file_with_another_name_is_refused_with_the_reason() {
     let refused = |args: &[&str]| {
         let error = project.fails(args);
         assert!(error.contains("settings.json has 2 names (hard links)"), "{error}");
-        assert!(error.contains("nothing was changed"), "{error}");
+        assert!(error.contains("Nothing was changed"), "{error}");
         error
     };
     refused(&["install", "--dry-run"]);

@@ -262,7 +262,7 @@ fn a_taken_port_is_no_obstacle_unless_it_was_asked_for() {
     let port = taken.local_addr().unwrap().port();
     let exactly = world.command(ANSWERBACK).args(["daemon", "--port", &port.to_string()]).output().unwrap();
     assert_eq!(exactly.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&exactly.stderr).contains("choose another port"), "{exactly:?}");
+    assert!(String::from_utf8_lossy(&exactly.stderr).contains("Choose another port"), "{exactly:?}");
     world.write_config(&format!("port = {port}\n"));
     drop(world.daemon());
     assert_ne!(world.address(), format!("127.0.0.1:{port}"));

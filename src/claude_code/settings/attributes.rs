@@ -4,9 +4,11 @@
 use std::fs::File;
 use std::io;
 
+use answerback_hook::hint::Hint;
+
 /// Something that the new file cannot have as the old one has it.
 #[derive(Debug)]
-struct NotKept {
+pub(super) struct NotKept {
     what: String,
     hint: &'static str,
     error: io::Error,
@@ -20,13 +22,14 @@ impl std::fmt::Display for NotKept {
 
 impl std::error::Error for NotKept {}
 
-fn not_kept(what: String, hint: &'static str, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), NotKept { what, hint, error })
+impl Hint for NotKept {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.to_owned())
+    }
 }
 
-/// What to do, if an attribute is what an edit failed for.
-pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
-    Some(error.get_ref()?.downcast_ref::<NotKept>()?.hint)
+fn not_kept(what: String, hint: &'static str, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), NotKept { what, hint, error })
 }
 
 /// Gives the new file the attributes of the old one, and no others.
@@ -71,9 +74,9 @@ mod system {
 
     fn lost(name: &CString, error: Errno) -> io::Error {
         let hint = match name.as_bytes() {
-            b"system.posix_acl_access" => "setfacl -b removes the list, if it is not needed; nothing was changed",
-            _ if is_label(name) => "restorecon gives it the usual label; nothing was changed",
-            _ => "setfattr -x removes the attribute, if it is not needed; nothing was changed",
+            b"system.posix_acl_access" => "If the list is not needed, setfacl -b removes it. Nothing was changed.",
+            _ if is_label(name) => "restorecon gives it the usual label. Nothing was changed.",
+            _ => "If the attribute is not needed, setfattr -x removes it. Nothing was changed.",
         };
         not_kept(format!("its attribute {}", name.to_string_lossy()), hint, error.into())
     }
@@ -127,7 +130,7 @@ mod system {
         match unsafe { libc::fcopyfile(old.as_raw_fd(), new.as_raw_fd(), std::ptr::null_mut(), flags) } {
             0 => Ok(()),
             _ => {
-                let hint = "chmod -N and xattr -c remove them, if they are not needed; nothing was changed";
+                let hint = "If they are not needed, chmod -N and xattr -c remove them. Nothing was changed.";
                 let what = "its access control list or its attributes".to_owned();
                 Err(not_kept(what, hint, io::Error::last_os_error()))
             }
@@ -152,6 +155,7 @@ mod tests {
 
     use rustix::fs::{XattrFlags, fsetxattr};
 
+    use super::super::hint_within;
     use super::*;
 
     #[test]
@@ -168,7 +172,7 @@ mod tests {
         let pipe = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         let error = copy(&old, &pipe).unwrap_err();
         assert!(error.to_string().contains("user.comment cannot be kept"), "{error}");
-        assert!(hint(&error).unwrap().contains("setfattr -x"));
-        assert_eq!(hint(&io::ErrorKind::NotFound.into()), None);
+        assert!(hint_within::<NotKept>(&error).unwrap().contains("setfattr -x"));
+        assert_eq!(hint_within::<NotKept>(&io::ErrorKind::NotFound.into()), None);
     }
 }

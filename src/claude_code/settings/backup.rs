@@ -5,7 +5,7 @@
 //! the record tells the truth about the file.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,8 @@ use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use crate::durable;
 
 use super::regular;
 
@@ -108,10 +110,8 @@ impl Backup {
     }
 
     /// Waits until nobody else of us works on this file.
-    pub(super) fn lock(self, paths: &Paths) -> io::Result<Locked> {
-        create_state_dir(paths.state_dir())?;
-        create_state_dir(&paths.state_dir().join("backups"))?;
-        create_state_dir(&self.dir)?;
+    pub(super) fn lock(self) -> io::Result<Locked> {
+        durable::create_dirs(&self.dir, create_state_dir)?;
         let mut options = OpenOptions::new();
         let lock = regular::open(&self.lock_file(), options.write(true).create(true).truncate(false).mode(0o600))?;
         lock.lock()?;
@@ -188,13 +188,8 @@ impl Locked {
         Ok(())
     }
 
-    /// The old one or the new one, whole, for the owner alone, and on disk.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(self.dir.join(name))?;
-        File::open(&self.dir)?.sync_all()
+        durable::write(&self.dir.join(name), bytes)
     }
 }
 

@@ -23,7 +23,7 @@ fn ask(program: &str, patience: Duration) -> Option<Version> {
     let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take();
     let (sender, receiver) = mpsc::channel();
-    // A read has no time limit, so it is left behind in a thread.
+    // A read has no time limit, and a descendant of the program may keep the pipe open, so the read is left behind in a thread.
     thread::spawn(move || {
         let mut said = String::new();
         let read = stdout.map(|stdout| stdout.take(1024).read_to_string(&mut said));

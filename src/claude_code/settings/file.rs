@@ -4,13 +4,15 @@
 //! file with what is there and then looks at what it got: if that is not what the edit was made from, both go back to
 //! where they were and the edit is made again.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use tempfile::{Builder, NamedTempFile, TempPath};
+
+use crate::durable;
 
 use super::SettingsError;
 use super::attributes;
@@ -73,7 +75,7 @@ impl Target {
     }
 
     pub(super) fn create_dirs(&self) -> io::Result<()> {
-        fs::create_dir_all(self.dir())
+        durable::create_dirs(self.dir(), |dir| fs::create_dir_all(dir))
     }
 
     /// Removes as many directories above the file, as far as they are empty.
@@ -213,7 +215,7 @@ impl Target {
     }
 
     fn sync(&self) -> io::Result<()> {
-        OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(self.dir())?.sync_all()
+        durable::sync_dir(self.dir())
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+use answerback_hook::hint::Hint;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -70,19 +71,19 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Problem {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Bom => "save it as UTF-8 without a byte order mark",
-            Self::NotUtf8 => "save it as UTF-8",
-            Self::Comment => "remove the comment",
-            Self::TrailingComma => "remove the comma",
-            Self::Duplicate { .. } => "Claude Code goes by the last one: remove the other",
-            Self::WrongType { .. } => "correct it by hand",
-            Self::TooMany(_) => "remove them by hand",
-            _ => "correct it by hand, Claude Code cannot read it like this",
-        }
+impl Hint for Refusal {
+    fn hint(&self) -> Option<String> {
+        let hint = match self.problem {
+            Problem::Bom => "Save it as UTF-8 without a byte order mark.",
+            Problem::NotUtf8 => "Save it as UTF-8.",
+            Problem::Comment => "Remove the comment.",
+            Problem::TrailingComma => "Remove the comma.",
+            Problem::Duplicate { .. } => "Claude Code goes by the last one: remove the other.",
+            Problem::WrongType { .. } => "Correct it by hand.",
+            Problem::TooMany(_) => "Remove them by hand.",
+            _ => "Correct it by hand: Claude Code cannot read it like this.",
+        };
+        Some(hint.to_owned())
     }
 }
 

@@ -27,13 +27,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 
+use attributes::NotKept;
 use backup::{Backup, Locked, Old};
 use entry::Entry;
 use file::Target;
 use json::Refusal;
-use regular::Found;
+use regular::{Found, Unfit};
+
+/// Said where a person might think that half of an edit was made.
+const UNCHANGED: &str = "Nothing was changed.";
 
 /// For how long an edit is made again because somebody else keeps changing the file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -42,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// It is not what Claude Code reads.
-    #[error("{} cannot be edited: {refusal}\nhint: {}; nothing was changed", .path.display(), .refusal.problem.hint())]
+    #[error("{} cannot be edited: {refusal}", .path.display())]
     Refused {
         /// Which file.
         path: PathBuf,
@@ -50,7 +55,7 @@ pub enum SettingsError {
         refusal: Refusal,
     },
     /// It cannot be read or written.
-    #[error("cannot {doing} {}: {error}\nhint: {}", .path.display(), io_hint(.error))]
+    #[error("cannot {doing} {}: {error}", .path.display())]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -60,11 +65,7 @@ pub enum SettingsError {
         error: io::Error,
     },
     /// Something has the name of a file that an interrupted run leaves, and is not one.
-    #[error(
-        "cannot tidy up {}: {error}\nhint: Answerback leaves only small regular files of this name; look at it, remove it, \
-         and try again; nothing was changed",
-        .path.display()
-    )]
+    #[error("cannot tidy up {}: {error}", .path.display())]
     Leftover {
         /// Which file.
         path: PathBuf,
@@ -73,12 +74,7 @@ pub enum SettingsError {
     },
     /// It has other names, under which it would stay what it is: a replacement has one name only, and writing into the file
     /// itself could leave half of the text behind.
-    #[error(
-        "{} has {links} names (hard links), and only this one would be changed\nhint: to make it a file of its own, run \
-         `{}`; or use symbolic links, which are followed; nothing was changed",
-        .path.display(),
-        file_of_its_own(.path)
-    )]
+    #[error("{} has {links} names (hard links), and only this one would be changed", .path.display())]
     HardLinks {
         /// Which file.
         path: PathBuf,
@@ -86,8 +82,25 @@ pub enum SettingsError {
         links: u64,
     },
     /// Somebody else changes it all the time.
-    #[error("{} keeps changing\nhint: find out what writes to it, then try again", .0.display())]
+    #[error("{} keeps changing", .0.display())]
     Busy(PathBuf),
+}
+
+impl Hint for SettingsError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { refusal, .. } => refusal.hint().map(|hint| format!("{hint} {UNCHANGED}")),
+            Self::Io { error, .. } => Some(io_hint(error)),
+            Self::Leftover { .. } => Some(format!(
+                "Answerback leaves only small regular files of this name. Look at it, remove it, and try again. {UNCHANGED}"
+            )),
+            Self::HardLinks { path, .. } => Some(format!(
+                "To make it a file of its own, run `{}`; or use symbolic links, which are followed. {UNCHANGED}",
+                file_of_its_own(path)
+            )),
+            Self::Busy(_) => Some("Find out what writes to it, then try again.".to_owned()),
+        }
+    }
 }
 
 /// What an edit came to.
@@ -276,7 +289,7 @@ impl<'a> Settings<'a> {
     fn lock(&self) -> Result<Locked, SettingsError> {
         let backup = Backup::of(self.path(), self.paths);
         let lock = backup.lock_file();
-        let locked = backup.lock(self.paths).map_err(|error| io_error("use", &lock, error))?;
+        let locked = backup.lock().map_err(|error| io_error("use", &lock, error))?;
         self.target.tidy(|left| locked.keep_found(left))?;
         Ok(locked)
     }
@@ -307,9 +320,14 @@ impl<'a> Settings<'a> {
 }
 
 /// What to do about a file that could not be read or written.
-pub fn io_hint(error: &io::Error) -> &'static str {
-    let hint = regular::hint(error).or_else(|| attributes::hint(error));
-    hint.unwrap_or("look at the owner and the mode of it and of its directory")
+pub fn io_hint(error: &io::Error) -> String {
+    let hint = hint_within::<Unfit>(error).or_else(|| hint_within::<NotKept>(error));
+    hint.unwrap_or_else(|| "Look at the owner and the mode of it and of its directory.".to_owned())
+}
+
+/// What the error of ours inside an error of the system says to do.
+fn hint_within<E: Hint + 'static>(error: &io::Error) -> Option<String> {
+    error.get_ref()?.downcast_ref::<E>()?.hint()
 }
 
 /// The command that gives a file one name.

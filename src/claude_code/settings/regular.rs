@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answerback_hook::hint::Hint;
+
 /// Settings are a few kilobytes. Whatever is larger than this was not written by a person.
 pub(super) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -28,7 +30,7 @@ pub(super) struct Found {
 
 /// Why a file is not read.
 #[derive(Debug)]
-struct Unfit {
+pub(super) struct Unfit {
     /// Where the file is, if the name that was asked for leads somewhere else.
     leads_to: Option<PathBuf>,
     problem: Problem,
@@ -56,6 +58,16 @@ impl std::fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
+impl Hint for Unfit {
+    fn hint(&self) -> Option<String> {
+        let hint = match self.problem {
+            Problem::Kind(_) => "Remove it, or put a regular file in its place.",
+            Problem::TooLarge => "Find out what filled it, and make it smaller.",
+        };
+        Some(hint.to_owned())
+    }
+}
+
 fn unfit(problem: Problem) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, Unfit { leads_to: None, problem })
 }
@@ -82,14 +94,6 @@ fn problem_of(error: &io::Error) -> Option<Problem> {
 /// Whether the file itself is the problem, and not the permission to read it.
 pub(super) fn is_unfit(error: &io::Error) -> bool {
     problem_of(error).is_some()
-}
-
-/// What to do, if the file itself is the problem.
-pub(super) fn hint(error: &io::Error) -> Option<&'static str> {
-    problem_of(error).map(|problem| match problem {
-        Problem::Kind(_) => "remove it, or put a regular file in its place",
-        Problem::TooLarge => "find out what filled it, and make it smaller",
-    })
 }
 
 /// Reads a regular file. A link is not followed.

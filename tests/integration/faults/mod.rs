@@ -41,6 +41,11 @@ impl Faults {
         daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_CLOCK", seconds_ahead.to_string());
     }
 
+    /// A program that is about to be started notes its syncs in this file: see [`syncs`].
+    pub(crate) fn note_syncs(program: &mut Command, file: &Path) {
+        program.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_SYNCS", file);
+    }
+
     /// Puts the library under a daemon that is about to be started.
     pub(crate) fn prepare(&self, daemon: &mut Command) {
         daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_FAULTS", &self.control);
@@ -77,4 +82,26 @@ impl Faults {
         fs::write(&new, word).unwrap();
         fs::rename(&new, &self.control).unwrap();
     }
+}
+
+/// One sync of a program, in their order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Sync {
+    File(PathBuf),
+    /// And the names that were in the directory.
+    Dir(PathBuf, Vec<String>),
+}
+
+/// What [`Faults::note_syncs`] has noted.
+pub(crate) fn syncs(file: &Path) -> Vec<Sync> {
+    let noted = fs::read_to_string(file).unwrap_or_default();
+    let parse = |line: &str| {
+        let mut words = line.split(' ').map(ToOwned::to_owned);
+        match (words.next().as_deref(), words.next()) {
+            (Some("file"), Some(path)) => Sync::File(path.into()),
+            (Some("dir"), Some(path)) => Sync::Dir(path.into(), words.collect()),
+            _ => panic!("{line}"),
+        }
+    };
+    noted.lines().map(parse).collect()
 }

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use answerback_hook::hint::Hint;
 use serde_json::{Map, json};
 
 use super::super::entry::{self, Invocation};
@@ -300,6 +301,6 @@ fn what_claude_code_could_not_read_is_refused() {
         let refusal = json::decode(bytes).and_then(|text| install(text, &wanted())).unwrap_err();
         assert_eq!((refusal.line, refusal.column), (line, column), "{name}: {refusal}");
         assert!(refusal.to_string().contains(problem), "{name}: {refusal}");
-        assert!(!refusal.problem.hint().is_empty());
+        assert!(!refusal.hint().unwrap().is_empty());
     }
 }

@@ -1,0 +1,173 @@
+//! What can be asked of the daemon: one method for each call of the API that the programs make.
+//!
+//! A call returns within the deadline for a reply. A method that waits for something says so, and waits in rounds.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::api::{
+    AnswerRequest, AskList, AskRequest, AskView, ConfirmRequest, DeviceList, DismissRequest, Launch, Nothing, Pairing,
+    PairingRequest, PairingView, ProjectList, State, Version,
+};
+
+use super::target::{self, Target};
+use super::{Client, ClientError, ROUND};
+
+/// As many asks as the daemon puts into one list.
+const MAX_LIST: u16 = 1000;
+
+/// Which settled asks to list.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// In a question, an answer, a note or a reason.
+    pub text: Option<String>,
+    /// The directory of the asker.
+    pub project: Option<String>,
+    pub opened_since: Option<Timestamp>,
+    pub limit: u16,
+}
+
+impl Client {
+    /// Which daemon this is.
+    pub fn version(&self) -> Result<Version, ClientError> {
+        self.get(&Target::of("/v1/version"))
+    }
+
+    /// Asks the daemon to stop. It may go on for a moment.
+    pub fn stop(&self) -> Result<(), ClientError> {
+        self.post(&Target::of("/v1/stop"), &Nothing {})
+    }
+
+    /// The directories there are asks of. The daemon reads them from the disk.
+    pub fn projects(&self) -> Result<ProjectList, ClientError> {
+        self.get(&Target::of("/v1/projects"))
+    }
+
+    /// The open asks, newest first.
+    pub fn open_asks(&self) -> Result<AskList, ClientError> {
+        self.get(&Target::of("/v1/asks"))
+    }
+
+    /// Open and settled asks, newest first.
+    pub fn newest_asks(&self) -> Result<AskList, ClientError> {
+        self.get(&Target::of("/v1/asks").query("state", "all").query("limit", MAX_LIST))
+    }
+
+    /// The settled asks that fit, newest first.
+    pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
+        let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
+        let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
+        self.get(&target.query_if("opened_since", search.opened_since))
+    }
+
+    /// The newest settled ask whose key ends with this.
+    pub fn settled_ask_ending_with(&self, key_end: &str) -> Result<Option<AskView>, ClientError> {
+        let target = Target::of("/v1/asks").query("state", "settled").query("limit", 1).query("key_end", key_end);
+        Ok(self.get::<AskList>(&target)?.asks.into_iter().next())
+    }
+
+    /// The ask with this key, if there is one.
+    pub fn find_ask(&self, key: &str) -> Result<Option<AskView>, ClientError> {
+        match self.get(&target::ask(key)) {
+            Ok(ask) => Ok(Some(ask)),
+            Err(ClientError::Refused(problem)) if problem.status == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for a change after a cursor, for up to one round. Returns the open asks either way.
+    pub fn poll(&self, cursor: &str) -> Result<AskList, ClientError> {
+        let target = Target::of("/v1/asks").query("since", cursor).query("wait", ROUND.as_secs());
+        self.patiently(|client| client.get_within(&target, ROUND))
+    }
+
+    /// Waits for a change after a cursor, as long as it takes. Returns the open asks.
+    pub fn next_change(&self, cursor: &str) -> Result<AskList, ClientError> {
+        loop {
+            let list = self.poll(cursor)?;
+            if list.cursor != cursor {
+                return Ok(list);
+            }
+        }
+    }
+
+    /// Waits until an ask is settled, as long as it takes.
+    pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
+        let target = target::ask(key).query("wait", ROUND.as_secs());
+        loop {
+            let ask: AskView = self.patiently(|client| client.get_within(&target, ROUND))?;
+            if ask.state == State::Settled {
+                return Ok(ask);
+            }
+        }
+    }
+
+    /// Opens an ask.
+    pub fn open_ask(&self, request: &AskRequest) -> Result<AskView, ClientError> {
+        self.post(&Target::of("/v1/asks"), request)
+    }
+
+    /// Answers an ask.
+    pub fn answer(&self, key: &str, request: &AnswerRequest) -> Result<AskView, ClientError> {
+        self.settle(key, "answer", request)
+    }
+
+    /// Refuses to answer an ask. The asker is told.
+    pub fn dismiss(&self, key: &str, request: &DismissRequest) -> Result<AskView, ClientError> {
+        self.settle(key, "dismiss", request)
+    }
+
+    /// Hands an ask back to the dialog of its agent.
+    pub fn release(&self, key: &str) -> Result<AskView, ClientError> {
+        self.settle(key, "release", &Nothing {})
+    }
+
+    /// Takes back an ask that a program opened.
+    pub fn withdraw(&self, key: &str) -> Result<AskView, ClientError> {
+        self.settle(key, "withdraw", &Nothing {})
+    }
+
+    fn settle(&self, key: &str, action: &'static str, body: &impl Serialize) -> Result<AskView, ClientError> {
+        self.post(&target::ask(key).segment(action), body)
+    }
+
+    /// Makes a code that signs one browser in.
+    pub fn launch(&self) -> Result<Launch, ClientError> {
+        self.post(&Target::of("/v1/launch"), &Nothing {})
+    }
+
+    /// Makes a code that lets one device in.
+    pub fn begin_pairing(&self, request: &PairingRequest) -> Result<Pairing, ClientError> {
+        self.post(&Target::of("/v1/pairing"), request)
+    }
+
+    /// Waits until a device has shown the code, for up to one round. Returns how far the pairing has come either way.
+    pub fn poll_pairing(&self, id: &str) -> Result<PairingView, ClientError> {
+        self.get_within(&pairing(id).query("wait", ROUND.as_secs()), ROUND)
+    }
+
+    /// Lets the device in, if it shows these digits.
+    pub fn confirm_pairing(&self, id: &str, digits: &str) -> Result<(), ClientError> {
+        let request = ConfirmRequest { check: digits.to_owned() };
+        self.post(&pairing(id).segment("confirm"), &request).map(|Nothing {}| ())
+    }
+
+    /// Lets nobody in.
+    pub fn refuse_pairing(&self, id: &str) -> Result<(), ClientError> {
+        self.post(&pairing(id).segment("refuse"), &Nothing {}).map(|Nothing {}| ())
+    }
+
+    /// The devices that are signed in.
+    pub fn devices(&self) -> Result<DeviceList, ClientError> {
+        self.get(&Target::of("/v1/devices"))
+    }
+
+    /// Signs a device out.
+    pub fn revoke_device(&self, id: i64) -> Result<(), ClientError> {
+        self.post(&Target::of("/v1/devices").segment(id).segment("revoke"), &Nothing {})
+    }
+}
+
+fn pairing(id: &str) -> Target {
+    Target::of("/v1/pairing").segment(id)
+}
