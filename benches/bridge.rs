@@ -1,5 +1,5 @@
-//! How fast and how small: the real programs beside their peers and the limit, in one run. Prints the tables of
-//! docs/performance.md; ratios are what counts, times move from machine to machine.
+//! Measures time and memory of the real programs, beside comparable programs and a lower limit, all in one run. Prints the tables of
+//! docs/performance.md. Compare the ratios, because the times differ from machine to machine.
 //!
 //!     cargo build --release --no-default-features --bin answerback-hook --target x86_64-unknown-linux-musl
 //!     cargo bench --bench bridge             # all tables
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use world::{HOOK, World, call, question};
 
-/// Where `cargo build --target` puts it, beside the programs of this benchmark.
+/// The static hook, if `cargo build --target` has built it beside the programs of this benchmark.
 fn static_hook() -> Option<String> {
     let target_dir = Path::new(HOOK).parent()?.parent()?;
     let hook = target_dir.join("x86_64-unknown-linux-musl/release/answerback-hook");
@@ -47,7 +47,7 @@ fn main() {
         ("durable_answers", durable_answers),
         ("race", race),
     ];
-    // Cargo adds a flag of its own.
+    // Cargo passes `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     for (name, table) in tables {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
@@ -72,7 +72,7 @@ fn table(title: &str, columns: &[&str], rows: &[Vec<String>]) {
     }
 }
 
-/// From spawn to exit, with a daemon that has nothing to say: what every hook call costs Claude Code.
+/// The time from spawn to exit, with a daemon that has nothing to reply. Every hook call costs Claude Code this much.
 fn hook_processes() {
     let mut world = World::new();
     drop(world.daemon());
@@ -97,7 +97,7 @@ fn hook_processes() {
         ("Python, http.client", "python3", &["-c", &python]),
     ];
     let mut times = vec![Vec::new(); programs.len()];
-    // Interleaved, so that a slow moment of the machine meets all of them.
+    // The programs take turns, so that a slow moment of the machine affects all of them.
     for _ in 0..150 {
         for ((_, program, args), times) in programs.iter().zip(&mut times) {
             let mut command = world.command(program);
@@ -124,7 +124,7 @@ fn hook_processes() {
     table("One hook call, spawn to exit", &["program", "median", "x `/bin/true`"], &rows);
 }
 
-/// An event of a session with nothing open, without the process around it: what `Stop` and its like cost the daemon.
+/// The time of an event in a session without open asks, without the hook's process. `Stop` and similar events cost the daemon this much.
 fn idle_events() {
     let mut world = World::new();
     drop(world.daemon());
@@ -165,7 +165,7 @@ fn idle_events() {
     );
 }
 
-/// A hook that waits, as the daemon sees it.
+/// Parks a call, as a waiting hook does.
 fn park(socket: &Path, session: usize, id: usize) -> UnixStream {
     let body = call(&format!("s{session}"), &format!("t{id}"), &[question("Which of the two?")]).to_string();
     let mut stream = UnixStream::connect(socket).unwrap();
@@ -207,7 +207,7 @@ fn parked_waits() {
         }
         until_open_count(&world, count);
         let memory = resident(pid);
-        // The connections of the checks above must be gone first.
+        // The connections of the checks above must be closed before the measurement.
         thread::sleep(Duration::from_secs(11));
         let ticks = cpu_ticks(pid);
         thread::sleep(watched);
@@ -259,7 +259,7 @@ fn open_list() {
     );
 }
 
-/// One question after the other: from the first byte of the answer until the hook has ended.
+/// One question after the other: the time from the first byte of the answer until the hook has ended.
 fn durable_answers() {
     let mut world = World::new();
     drop(world.daemon());
@@ -297,7 +297,7 @@ fn durable_answers() {
     );
 }
 
-/// A race has one process more for each question: the call beside the dialog.
+/// A race needs one more process for each question, for the call beside the dialog.
 fn race() {
     let mut world = World::new();
     drop(world.daemon());

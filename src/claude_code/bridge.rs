@@ -1,4 +1,4 @@
-//! The way of a hook's call through the daemon: its JSON in, the JSON that the hook prints out.
+//! Takes a hook's call as JSON, and returns the JSON that the hook prints.
 
 use std::future::Future;
 
@@ -18,19 +18,19 @@ use super::reply;
 use super::transcript::{self, Surroundings};
 use super::version::Version;
 
-/// Takes the calls of hooks, and answers them when there is something to say.
+/// Handles the calls of hooks.
 #[derive(Debug)]
 pub struct Bridge {
     registry: Registry,
     deadline: Deadline,
-    /// How many more calls may be parked. Each holds a connection.
+    /// How many more calls may be parked. Each of them keeps a connection open.
     places: Semaphore,
 }
 
-/// What a hook shall print.
+/// The reply to a call.
 #[derive(Debug)]
 pub struct Reply {
-    /// `None` means no decision: the hook prints nothing.
+    /// The JSON for the hook to print. `None` means that there is no decision and the hook prints nothing.
     pub output: Option<Value>,
     /// Whether the call had to wait.
     pub was_parked: bool,
@@ -39,7 +39,7 @@ pub struct Reply {
 /// Why a call gets no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// It is not a call of a hook.
+    /// The body is not a call of a hook.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store failed.
@@ -47,7 +47,7 @@ pub enum CallError {
     Store(#[from] StoreError),
 }
 
-/// The connection that a call came in on.
+/// The connection of a call.
 pub trait Line {
     /// Tells the hook that its question is stored and that the reply may take long.
     fn say_parked(&self) -> impl Future<Output = ()> + Send;
@@ -56,7 +56,7 @@ pub trait Line {
     fn closed(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Which hook asks.
+/// The hook that asks.
 #[derive(Debug, Clone, Copy)]
 enum Hook {
     /// `PreToolUse`: the agent waits, and shows no dialog.
@@ -65,7 +65,7 @@ enum Hook {
     PermissionRequest,
 }
 
-/// What became of a call at once.
+/// The state of a call before any wait.
 enum Taken<'a> {
     Replied(Option<Value>),
     Parked { hook: Hook, wait: Wait, place: SemaphorePermit<'a> },
@@ -77,8 +77,8 @@ impl Bridge {
         Self { registry, deadline, places: Semaphore::new(places) }
     }
 
-    /// Hands in a call, and returns what its hook shall print. A call that asks a person is parked until its ask is settled or the hook
-    /// hangs up. `resumed`: the hook was parked before, and lost its daemon.
+    /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
+    /// means that the hook was parked before and lost its daemon.
     pub async fn hand_in(
         &self,
         body: impl AsRef<[u8]>,
@@ -86,7 +86,7 @@ impl Bridge {
         resumed: bool,
         line: impl Line,
     ) -> Result<Reply, CallError> {
-        // The steps before and after the wait are boxed, so that a parked call holds no memory for them, nor the body.
+        // The steps before and after the wait are boxed, so that a parked call keeps no memory for them or for the body.
         let (hook, wait, place) = match Box::pin(self.take(body, client, resumed)).await? {
             Taken::Replied(output) => return Ok(Reply { output, was_parked: false }),
             Taken::Parked { hook, wait, place } => (hook, wait, place),
@@ -117,7 +117,7 @@ impl Bridge {
             HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, resumed).await,
             HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
             HookEvent::Announce(new) => match self.registry.open(*new).await {
-                // An ask that is settled already belongs to a call that is made again. It has its answer.
+                // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
                 Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.settled(&ask, Hook::PreToolUse).await?)),
                 Ok(_) => Ok(Taken::Replied(None)),
                 Err(error) => leave_to_the_terminal(error),
@@ -132,9 +132,9 @@ impl Bridge {
             }
             HookEvent::Other => Ok(Taken::Replied(None)),
             HookEvent::Unusable(reason) => {
-                // The details quote the question, so they are for a log that somebody has asked for.
+                // The details may quote the question, so they are logged only at the level debug.
                 tracing::warn!(%reason, "a question is left to the terminal");
-                tracing::debug!(?reason, "in detail");
+                tracing::debug!(?reason, "why a question is left to the terminal");
                 Ok(Taken::Replied(None))
             }
         }
@@ -156,7 +156,7 @@ impl Bridge {
         }
     }
 
-    /// The reply for an ask that is settled.
+    /// The output for an ask that is settled.
     async fn settled(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
         let call = Call::kept(&self.registry.detail(ask.id).await?);
         Ok(match hook {
@@ -171,7 +171,7 @@ impl Bridge {
         })
     }
 
-    /// What the agent said before it asked, and where it works.
+    /// What the agent said before it asked, and on which branch it works.
     pub async fn surroundings(&self, ask: &Ask) -> Result<Surroundings, StoreError> {
         let call = Call::kept(&self.registry.detail(ask.id).await?);
         match call.and_then(|call| call.transcript()) {

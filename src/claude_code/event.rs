@@ -1,4 +1,4 @@
-//! What a hook's call comes to.
+//! Decides what a hook's call means for the daemon.
 
 use jiff::Timestamp;
 
@@ -10,43 +10,43 @@ use super::deadline::Deadline;
 use super::kinds::{self, InputError, PROBE_TOOL};
 use super::version::Version;
 
-/// What a hook's call comes to.
+/// What a hook's call means.
 #[derive(Debug)]
 pub(super) enum HookEvent {
-    /// A person is asked, and the agent waits.
+    /// The agent asks a person and waits for the answer.
     Ask(Box<NewAsk>),
-    /// A person is about to be asked in the terminal. The agent goes on to open its dialog.
+    /// The agent is about to open its dialog in the terminal. The hook does not wait.
     Announce(Box<NewAsk>),
-    /// A person is asked in the terminal, and the first answer wins, wherever it is given. The call is not named.
+    /// The agent's dialog is open in the terminal, and the hook waits beside it. The call does not say which tool call it belongs to.
     Race(Box<NewAsk>),
-    /// The agent has the answers to a call.
+    /// The agent reports the answers that it has.
     Report(Box<Report>),
-    /// The agent goes on, with or without an answer.
+    /// The session has gone on, with or without an answer.
     WentOn {
         session: String,
-        /// Which process of that session.
+        /// The process of that session.
         asker: Option<String>,
         /// Whether the session is over.
         has_ended: bool,
     },
-    /// Nothing that concerns us.
+    /// The call does not concern us.
     Other,
-    /// A question that cannot be taken over. Claude Code asks it itself.
+    /// The daemon cannot ask this question. Claude Code asks it in its own dialog.
     Unusable(Unusable),
 }
 
-/// Why a question cannot be taken over. `Display` quotes nothing of the question; `Debug` may.
+/// Why the daemon cannot ask a question. `Display` never quotes the question. `Debug` may.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unusable {
-    /// The session or the tool call has a name that makes no key.
+    /// The ids of the session and the tool call make no key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The questions are not understood.
+    /// The input of the tool contains no valid questions.
     #[error(transparent)]
     Input(#[from] InputError),
 }
 
-/// Whether it matters for this call how old its client is: it asks to end the run, and only newer versions can do that.
+/// Whether the event depends on the client's version. It does if the run is to end at the deadline, because only newer versions can do that.
 pub(super) fn depends_on_version(call: &Call, deadline: Deadline) -> bool {
     let mode = call.client.mode(None);
     call.hook.hook_event_name == "PreToolUse"
@@ -54,7 +54,7 @@ pub(super) fn depends_on_version(call: &Call, deadline: Deadline) -> bool {
         && deadline.of_call(&call.client, mode, None).then == OnTimeout::Defer
 }
 
-/// What a call comes to. `body` is what it was read from, `version` the version of its client.
+/// What a call means. `body` is the JSON of the call, and `version` is the version of its client.
 pub(super) fn event(
     call: Call,
     body: &[u8],
@@ -95,7 +95,7 @@ fn new_ask(
 ) -> Result<NewAsk, Unusable> {
     let asked = kinds::of(kind).asked(call.hook.tool_input.as_ref())?;
     let key = if call.hook.tool_use_id.is_empty() && call.hook.hook_event_name == "PermissionRequest" {
-        // Two calls with the same questions are two, so the moment is in the key.
+        // The time is part of the key, so that two calls with the same questions get two keys.
         AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?
     } else {
         AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?
@@ -140,7 +140,7 @@ mod tests {
         read_with_version(body, client, None, deadline, now)
     }
 
-    /// As the bridge does it: `recorded` is in the transcript of the session.
+    /// Does the same as the bridge. `recorded` is the version in the transcript.
     fn read_with_version(
         body: &[u8],
         client: Client,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_question() {
+    fn the_reason_why_a_question_is_unusable_does_not_quote_it() {
         let mut call = call();
         call["tool_input"] = json!({"questions": [{"question": ["CANARY"]}]});
         let Ok(HookEvent::Unusable(reason)) = read_json(&call) else { panic!("usable") };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_events_and_tools_are_nothing_for_us() {
+    fn other_events_and_tools_are_ignored() {
         for (field, value) in
             [("hook_event_name", "Notification"), ("hook_event_name", "PermissionRequest"), ("tool_name", "Bash")]
         {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_person_at_the_terminal_it_is_a_race() {
+    fn a_question_races_if_a_person_is_at_the_terminal() {
         let HookEvent::Announce(announced) = read_as("PreToolUse", "1", json!({})) else { panic!("not announced") };
         let HookEvent::Race(racing) = read_as("PermissionRequest", "1", json!({"tool_use_id": ""})) else {
             panic!("no race")
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_received_is_read_from_either_place() {
+    fn received_answers_are_read_from_the_input_or_the_response() {
         let mut input = call()["tool_input"].clone();
         input["answers"] = json!({"Q?": "A"});
         let HookEvent::Report(from_input) = read_as("PostToolUse", "1", json!({"tool_input": input})) else {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_turn_and_of_a_session() {
+    fn a_session_goes_on_at_the_end_of_a_turn_and_of_the_session() {
         for (event, ended) in [("Stop", false), ("UserPromptSubmit", false), ("SessionEnd", true)] {
             let HookEvent::WentOn { session, has_ended, .. } = read_as(event, "1", json!({})) else {
                 panic!("{event}")
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn in_native_mode_the_bridge_stands_aside() {
+    fn in_native_mode_calls_are_ignored() {
         for (mode, asks) in
             [(None, true), (Some("auto"), true), (Some("hold"), true), (Some("?"), true), (Some("native"), false)]
         {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_too_old_to_end_waits() {
+    fn a_run_that_is_too_old_to_end_waits() {
         let deferring = |agent: Option<&str>, recorded, deadline: Deadline| {
             let client = Client {
                 entrypoint: Some("sdk-cli".into()),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_over_says_why() {
+    fn questions_without_a_key_or_a_valid_input_are_unusable() {
         for (field, value) in [
             ("session_id", json!("a b")),
             ("tool_use_id", json!("")),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_and_what_then() {
+    fn only_a_run_that_can_be_resumed_is_deferred_at_the_deadline() {
         let deadline = Deadline { after: Some(SignedDuration::from_secs(60)), then: OnTimeout::Defer };
         for (attended, entrypoint, on_timeout) in
             [("1", "cli", OnTimeout::Native), ("0", "sdk-cli", OnTimeout::Defer), ("0", "sdk-ts", OnTimeout::Native)]
@@ -339,12 +339,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_too_strange(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn no_bytes_cause_a_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
             drop(read(&body, Client::default(), Deadline::default(), Timestamp::UNIX_EPOCH));
         }
 
         #[test]
-        fn no_tool_input_is_too_strange(text in r#"[{}\[\]":,a-z0-9\\ ]{0,80}"#) {
+        fn no_tool_input_causes_an_error(text in r#"[{}\[\]":,a-z0-9\\ ]{0,80}"#) {
             let mut call = call();
             call["tool_input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({"questions": text}));
             prop_assert!(read_json(&call).is_ok());

@@ -1,4 +1,4 @@
-//! Outcomes as replies: what a hook prints for Claude Code to read.
+//! Turns outcomes into replies: the JSON that a hook prints for Claude Code.
 
 use serde_json::{Map, Value, json};
 
@@ -8,14 +8,14 @@ use super::call::Call;
 use super::kinds::{self, Decision};
 use super::version::{Carrier, Version};
 
-/// Versions that ignore the answers of hooks let the tool fail, because nobody is at the terminal.
+/// Some versions ignore the answers of hooks. Their tool fails, because nobody is at the terminal.
 const BESIDE_AN_ERROR: &str = "The question was answered. Ignore the error of this tool call, and do not ask again. ";
 /// In the oldest versions only the reason of a refusal reaches the model.
 const IN_A_REFUSAL: &str = "This is not a refusal: the question was answered. Do not ask again. ";
 
 /// The reply to a `PreToolUse` hook whose ask is settled. `None` means no decision, an empty stdout.
 ///
-/// There is no `call` if what was kept of it is damaged. Then its client is taken for a new one.
+/// `call` is `None` if the stored call is damaged. Then the client is taken for a new version.
 pub(super) fn settled(ask: &Ask, call: Option<&Call>, version: Option<Version>) -> Option<Value> {
     let input = match decision(ask, call)? {
         Decision::Allow(input) => input,
@@ -38,18 +38,19 @@ pub(super) fn raced(ask: &Ask, call: Option<&Call>) -> Option<Value> {
     Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}))
 }
 
-/// The reply to a `PostToolUse` hook: the context that a race could not carry before. `None` if the terminal or `PreToolUse` gave it.
+/// The reply to a `PostToolUse` hook. It gives the model the context of an answer that won a race, because `PermissionRequest` cannot carry
+/// it. `None` for any other answer.
 pub(super) fn reported(ask: &Ask) -> Option<Value> {
     let context = context(ask).filter(|_| ask.racing)?;
     Some(json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}))
 }
 
-/// The reply that ends a one-shot run. The resumed run asks again under the same key.
+/// The reply that ends a one-shot run. When the run is resumed, it asks again under the same key.
 pub(super) fn deferred() -> Value {
     pre_tool_use("defer", Map::new())
 }
 
-/// What an outcome means for the call. `None` if it leaves the call alone.
+/// What the outcome means for the call. `None` if the call goes on as if there were no hook.
 fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Answered(answer) => {
@@ -60,7 +61,7 @@ fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
     }
 }
 
-/// What the model is told about an answer that did not come from the terminal.
+/// The text that tells the model about an answer. `None` if the answer came from the terminal, or if there is none.
 fn context(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Answered(answer) => Some(kinds::of(ask.kind).context(ask, answer)),
@@ -68,7 +69,7 @@ fn context(ask: &Ask) -> Option<String> {
     }
 }
 
-/// Why there is no answer, where the agent is to be told.
+/// The text that tells the model why there is no answer. `None` for outcomes that leave the question to the terminal.
 fn refusal(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Dismissed { reason: Some(reason) } => {
@@ -105,8 +106,8 @@ fn pre_tool_use(decision: &str, fields: Map<String, Value>) -> Value {
     json!({"hookSpecificOutput": output})
 }
 
-/// A person's text as JSON, so that no word of it can be taken for one of ours. Claude Code may put replies between tags, so nothing in
-/// the text may close a tag.
+/// A person's text as a JSON string, so that the model cannot take a part of it for our own words. Claude Code may put the reply between
+/// tags, so the text must not close a tag.
 pub(super) fn quoted(text: &str) -> String {
     json!(text).to_string().replace("</", "<\\/")
 }
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
     use crate::ask::{Answer, AskId, Channel, Host, Settlement, Source};
 
-    /// With the call as it was kept, like the bridge does it.
+    /// Reads the stored call first, as the bridge does.
     fn settled(ask: &Ask, detail: &str, version: Option<Version>) -> Option<Value> {
         super::settled(ask, Call::kept(detail).as_ref(), version)
     }
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn older_versions_get_the_answer_another_way() {
+    fn older_versions_get_the_answer_in_another_way() {
         for (version, decision, begins) in [
             (Version(2, 1, 63), "allow", "The question was answered. Ignore the error"),
             (Version(2, 0, 76), "deny", "This is not a refusal"),
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_given_also_when_the_call_is_lost() {
+    fn a_damaged_call_still_gets_its_answer() {
         let (mut ask, _) = ask(OnTimeout::Native);
         let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}}));
         ask.settlement = Some(Settlement { outcome: Outcome::Answered(answer), by: None, at: Timestamp::UNIX_EPOCH });
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_left_out_is_named() {
+    fn the_context_names_an_unanswered_question() {
         let reply = answered(json!({"answers": {"One?": "B"}, "partial": true}));
         assert!(reply["additionalContext"].as_str().unwrap().contains("left this question unanswered"));
         assert_eq!(reply["updatedInput"].get("annotations"), None);
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_race_is_answered_beside_the_dialog_and_explained_afterwards() {
+    fn a_race_gets_its_answer_beside_the_dialog_and_its_context_afterwards() {
         let (mut ask, detail) = ask(OnTimeout::Native);
         ask.racing = true;
         let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}, "notes": {"One?": "n"}}));
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn no_decision_where_nobody_decided() {
+    fn outcomes_that_nobody_decided_make_no_decision() {
         assert_eq!(reply(OnTimeout::Native, Outcome::Released), None);
         assert_eq!(reply(OnTimeout::Native, Outcome::Withdrawn), None);
         assert_eq!(reply(OnTimeout::Native, Outcome::Expired), None);

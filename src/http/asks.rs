@@ -31,36 +31,36 @@ pub(super) struct ListParams {
     /// `open` (the default), `settled` or `all`.
     #[param(inline, required = false)]
     state: ListState,
-    /// Only of this session.
+    /// Only asks of this session.
     #[param(inline)]
     session: Option<SessionName>,
-    /// Only of this project: the directory, as the ask has it.
+    /// Only asks of this project. This is the directory, exactly as in `project` of the ask.
     #[param(inline)]
     project: Option<Directory>,
-    /// Only those that ended like this.
+    /// Only asks with this outcome.
     #[param(inline)]
     outcome: Option<OutcomeKind>,
-    /// Only with this text in a question, an answer, a note or a reason.
+    /// Only asks with this text in a question, an answer, a note or a reason.
     #[param(inline)]
     text: Option<SearchText>,
-    /// Only those opened at this time or later.
+    /// Only asks that were opened at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     opened_since: Option<Timestamp>,
-    /// At most so many. The default is all open asks, or 100 of the others.
+    /// How many asks to list at most. By default, all open asks are listed, and 100 with any other `state`.
     #[param(inline)]
     limit: Option<PageSize>,
-    /// Only older ones than this: `next` of the page before.
+    /// Only asks that are older than the ask with this id. Send `next` of the page before.
     #[param(inline)]
     before: Option<Id>,
-    /// Only those whose key ends with this.
+    /// Only asks whose key ends with this text.
     #[param(inline)]
     key_end: Option<SessionName>,
-    /// Also the questions that `answerback doctor` asks itself.
+    /// Also list the questions that `answerback doctor` asks itself.
     probes: bool,
-    /// Wait until something has changed after this cursor.
+    /// Wait until something has changed after this cursor. Needs `wait`.
     #[param(inline)]
     since: Option<Position>,
-    /// But not longer than so many seconds. Without `since` there is nothing to wait for.
+    /// Wait at most this many seconds. Without `since`, there is no wait.
     #[param(inline)]
     wait: Option<Seconds>,
 }
@@ -79,7 +79,7 @@ enum ListState {
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GetParams {
-    /// Return when the ask is settled, or after so many seconds.
+    /// Wait until the ask is settled, but at most this many seconds.
     #[param(inline)]
     wait: Option<Seconds>,
 }
@@ -90,13 +90,13 @@ pub(super) fn patience(wait: Option<Seconds>) -> Duration {
 
 /// Lists asks, newest first.
 ///
-/// With `since` and `wait` it is a long poll: it returns as soon as anything has changed after that cursor, or when the
-/// time is up. The `ETag` changes with the cursor; `If-None-Match` gives 304.
+/// With `since` and `wait`, this is a long poll. It returns as soon as something has changed after that cursor, or when the time is up.
+/// The `ETag` changes with the cursor. Send it as `If-None-Match` to get 304 while nothing has changed.
 #[utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
-    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of a list that is known already")),
+    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of an earlier reply")),
     responses(
-        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "Of this list"))),
-        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "Of this list")))))]
+        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "The tag of this list"))),
+        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "The tag of this list")))))]
 pub(super) async fn list(
     State(app): State<App>,
     Params(params): Params<ListParams>,
@@ -138,16 +138,16 @@ pub(super) async fn list(
     Ok((etag(cursor), JsonReply(list)).into_response())
 }
 
-/// The projects there are asks of, open or settled.
+/// Lists the projects that have asks, open or settled.
 #[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
-    (status = 200, body = ProjectList, description = "The directories")))]
+    (status = 200, body = ProjectList, description = "The directories of the projects")))]
 pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
     Ok(JsonReply(ProjectList { projects: app.inbox.projects().await? }))
 }
 
-/// One ask. With `wait` it returns once the ask is settled.
+/// Gets one ask. With `wait`, it returns as soon as the ask is settled.
 #[utoipa::path(get, path = "/v1/asks/{key}", operation_id = "getAsk", tag = "asks", params(Key, GetParams), responses(
-    (status = 200, body = AskView, description = "The ask as it is"),
+    (status = 200, body = AskView, description = "The ask as it is now"),
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn get(
     State(app): State<App>,
@@ -164,15 +164,15 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     JsonReply(AskView::from(&**ask))
 }
 
-/// Answers an ask. The first answer wins; saying the same again is no error.
+/// Answers an ask. The first answer wins. To send the same answer again is no error.
 #[utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
     params(Key), request_body = AnswerRequest, responses(
-    (status = 200, body = AskView, description = "This answer counts, and is on disk"),
-    (status = 204, description = "The same, told to a ticket"),
+    (status = 200, body = AskView, description = "This answer counts. It is on disk."),
+    (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered differently before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended without an answer (`closed`); `ask` says how."),
-    (status = 422, description = "The answer does not fit the questions (`invalid`); `errors` says what is wrong with which.")))]
+    (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),
+    (status = 422, description = "The answer does not fit the questions (`invalid`). `errors` says what is wrong with each.")))]
 pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -184,7 +184,7 @@ pub(super) async fn answer(
     if caller.may_read() {
         return settled.map(|ask| view(&ask).into_response());
     }
-    // A ticket may answer, but not see what others have said.
+    // A ticket may answer, but it may not read the ask or an answer of somebody else.
     settled.map(|_| StatusCode::NO_CONTENT.into_response()).map_err(|problem| Problem {
         ask: None,
         hint: None,
@@ -192,14 +192,14 @@ pub(super) async fn answer(
     })
 }
 
-/// Refuses to answer; the asker is told, with the reason.
+/// Dismisses an ask. The asker learns that there will be no answer, and gets the reason.
 #[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
-    (status = 200, body = AskView, description = "It is dismissed"),
+    (status = 200, body = AskView, description = "The ask is dismissed"),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
-    (status = 422, description = "The reason is too long, or the body has another shape (`invalid`).")))]
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
+    (status = 422, description = "The reason is too long, or the body has the wrong shape (`invalid`).")))]
 pub(super) async fn dismiss(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -209,13 +209,13 @@ pub(super) async fn dismiss(
     Ok(view(&app.inbox.dismiss(&key, request.reason, &caller).await?))
 }
 
-/// Hands an ask back to the asker's own dialog.
+/// Releases an ask to the asker's own dialog.
 #[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
-    (status = 200, body = AskView, description = "It is released"),
+    (status = 200, body = AskView, description = "The ask is released"),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
     (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn release(
     State(app): State<App>,
@@ -226,12 +226,12 @@ pub(super) async fn release(
     Ok(view(&app.inbox.release(&key, &caller).await?))
 }
 
-/// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
+/// Opens an ask for a program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
 #[utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
-    (status = 201, body = AskView, description = "The ask is open, and is on disk",
-        headers(("Location" = String, description = "Its path"))),
-    (status = 422, description = "These questions cannot be asked, or the body has another shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a key of (`internal`)."),
+    (status = 201, body = AskView, description = "The ask is open. It is on disk.",
+        headers(("Location" = String, description = "The path of the ask"))),
+    (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
+    (status = 500, description = "The system has no random numbers for a key (`internal`)."),
     (status = 503, description = "Too many questions are open (`too-many-open`).")))]
 pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
@@ -241,14 +241,14 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], view(&ask)).into_response())
 }
 
-/// Takes back the question of a program that does not need the answer any more. A hook takes its own back by hanging up.
+/// Withdraws an ask of a program that no longer needs the answer. A hook withdraws its ask by hanging up.
 #[utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
-    (status = 200, body = AskView, description = "It is withdrawn"),
-    (status = 403, description = "It is an agent's question (`not-yours`)."),
+    (status = 200, body = AskView, description = "The ask is withdrawn"),
+    (status = 403, description = "An agent opened the ask (`not-yours`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
     (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn withdraw(
     State(app): State<App>,

@@ -1,4 +1,4 @@
-//! What surrounds an ask, from the transcript of its session.
+//! The situation in which an ask came up, from the transcript of its session.
 
 use axum::Json as JsonReply;
 use axum::extract::State;
@@ -8,9 +8,9 @@ use crate::api::{AskContext, Problem};
 use super::App;
 use super::extract::Key;
 
-/// The last thing the agent said before it asked, and its branch. Both may be unknown.
+/// Gets the last thing that the agent said before it asked, and its git branch. Both may be unknown.
 #[utoipa::path(get, path = "/v1/asks/{key}/context", operation_id = "getContext", tag = "asks", params(Key), responses(
-    (status = 200, body = AskContext, description = "What is known of it"),
+    (status = 200, body = AskContext, description = "What the transcript says"),
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn context(State(app): State<App>, Key(key): Key) -> Result<JsonReply<AskContext>, Problem> {
     let ask = app.inbox.get(&key).await?;

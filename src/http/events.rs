@@ -1,7 +1,7 @@
-//! The event stream: every change once, in the order of commits, from where the reader left off.
+//! The event stream. It sends every change once, in the order of commits, from the place where the reader left off.
 //!
-//! A reader that takes nothing at all is cut after a while (`write_timeout`). It loses nothing: it comes back with the id of the last
-//! event it got, and reads on from there (`registry/feed.rs`).
+//! A reader that takes nothing is cut after a while (`write_timeout`). It loses nothing, because it comes back with the id of its last event
+//! and reads on from there (`registry/feed.rs`).
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::registry::Feed;
 use super::App;
 use super::extract::Params;
 
-/// A reader that hears nothing for longer knows that the connection is dead.
+/// How often a quiet stream sends a comment. A reader that gets nothing for much longer knows that the connection is dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Which events to send.
@@ -28,17 +28,17 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventParams {
-    /// Also about the questions that `answerback doctor` asks itself.
+    /// Also send events of the questions that `answerback doctor` asks itself.
     probes: bool,
 }
 
 /// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`, `ask.receipt`.
 ///
-/// The id of an event is a cursor. `Last-Event-ID` replays everything after it; without, the stream begins now.
+/// The id of an event is a cursor. `Last-Event-ID` replays every event after that cursor. Without it, the stream begins now.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
-    params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The last cursor that was seen", pattern = "^[0-9]+$")),
+    params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The id of the last event that the reader got", pattern = "^[0-9]+$")),
     responses(
-        (status = 200, body = EventView, content_type = "text/event-stream", description = "An endless stream; each `data` is one"),
+        (status = 200, body = EventView, content_type = "text/event-stream", description = "An endless stream. Each `data` is one `EventView`."),
         (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]
 pub(super) async fn events(
     State(app): State<App>,
@@ -66,7 +66,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next event. `None` ends the stream, and the reader comes back with the id of the last event it got.
+    /// The next event. `None` ends the stream, and the reader comes back with the id of its last event.
     async fn next(&mut self) -> Option<Event> {
         loop {
             let change = tokio::select! {

@@ -1,7 +1,7 @@
-//! The HTTP side: connections, the guard, the API. The only module that knows hyper and axum.
+//! The HTTP side: connections, the guard, the API. Only this room uses hyper and axum.
 //!
-//! Every request passes the guard, then the scope of its route, then its handler. A route is added to the group of its
-//! scope in `router`: there is no other way in.
+//! Every request passes the guard, then the check of its route's scope, and then reaches its handler. `router` puts each route into the
+//! group of its scope, so no route can go without that check.
 
 mod asks;
 mod connections;
@@ -57,7 +57,7 @@ pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
 
-/// What every handler has at hand; cheap to clone.
+/// The state that all handlers share. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
@@ -73,7 +73,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// For the API on this port of 127.0.0.1 and wherever else it can be reached, until `closing` says true.
+    /// `port` is the port of the API on 127.0.0.1. `reach` says where else it can be reached. Long requests end when `closing` is true.
     pub(crate) fn new(
         registry: Registry,
         inbox: Inbox,
@@ -98,19 +98,19 @@ impl App {
         }
     }
 
-    /// Notified when somebody with the right to asks the daemon to stop.
+    /// Notified when an authorized caller asks the daemon to stop.
     pub(crate) fn stop(&self) -> Arc<Notify> {
         Arc::clone(&self.stop)
     }
 
-    /// Returns when the daemon goes down.
+    /// Returns when the daemon stops.
     async fn closing(&self) {
         let mut closing = self.closing.clone();
         // An error means that the daemon is gone already.
         drop(closing.wait_for(|closing| *closing).await);
     }
 
-    /// Waits for something, but not for too long and not beyond the end of the daemon.
+    /// Waits for `event`, but not longer than `patience`, and not after the daemon stops.
     async fn wait_at_most<T>(&self, patience: Duration, event: impl Future<Output = T>) {
         tokio::select! {
             _ = event => {}
@@ -147,7 +147,7 @@ fn router(app: App) -> Router {
         .routes(routes!(devices::list))
         .routes(routes!(devices::revoke))
         .routes(routes!(stop));
-    // These need no token: one says nothing, the others take a code or a name instead.
+    // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
     let mut open = OpenApiRouter::new()
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
@@ -174,23 +174,23 @@ fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Says that the daemon is there.
+/// Checks that the daemon runs.
 #[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
-    (status = 200, body = String, content_type = "text/plain", description = "It is there")))]
+    (status = 200, body = String, content_type = "text/plain", description = "The daemon runs")))]
 async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Says what runs here.
+/// Gets the version of the daemon.
 #[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
-    (status = 200, body = Version, description = "What runs here")))]
+    (status = 200, body = Version, description = "The version")))]
 async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.
 #[utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
-    (status = 202, description = "It stops")))]
+    (status = 202, description = "The daemon will stop")))]
 async fn stop(State(app): State<App>) -> StatusCode {
     app.stop.notify_one();
     StatusCode::ACCEPTED
@@ -204,7 +204,7 @@ async fn wrong_method(request: Request) -> Response {
     refuse(&request, Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This path has no such method."))
 }
 
-/// Who has no token does not learn which paths there are.
+/// A caller without a token gets 401, so that it does not learn which paths exist.
 fn refuse(request: &Request, problem: Problem) -> Response {
     match request.extensions().get::<Caller>() {
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),

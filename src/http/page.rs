@@ -1,4 +1,4 @@
-//! Serves the page. Its files hold no data and no secret, so they need no credential: everything they show comes through the API.
+//! Serves the page and its parts. They contain no data and no secret, so they need no token. All data that they show comes through the API.
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -65,7 +65,6 @@ const PARTS: &[Part] = parts! {
 /// The path of the page itself.
 pub(super) const PATH: &str = "/";
 
-/// One route for each file.
 pub(super) fn routes() -> Router<App> {
     PARTS.iter().fold(Router::new(), |router, part| router.route(part.path, get(async || serve(part))))
 }

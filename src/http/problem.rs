@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json`: how each comes about.
+//! Makes an `application/problem+json` reply of each error.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl From<StoreError> for Problem {
         let failed = |kind, title| Self::new(StatusCode::SERVICE_UNAVAILABLE, kind, title);
         if error.leaves_open_what_was_saved() {
             return failed("unknown", format!("It is not known whether this was saved: {error}."))
-                .hint("Look at the question again when the daemon is back: it is open, or it has the answer.");
+                .hint("Look at the question again when the daemon is back. It is open, or it has the answer.");
         }
         failed("store", format!("Nothing was saved: {error}."))
             .hint("Check the disk and the daemon's log, then try again.")

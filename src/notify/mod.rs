@@ -1,12 +1,12 @@
-//! Telling people that a question waits: on the desktop, through ntfy, to a webhook.
+//! Notifications about questions: on the desktop, through ntfy, to a webhook.
 //!
-//! - `plan`: which asks to tell of, and when. Pure.
-//! - `wording`: what people read. Pure.
-//! - `desktop`, `ntfy`, `webhook`: the ways; `post` is what two of them share.
+//! - `plan`: which asks to notify about, and when. Pure.
+//! - `wording`: the text that people read. Pure.
+//! - `desktop`, `ntfy`, `webhook`: the ways to notify. `post` is the HTTP request that the last two share.
 //! - `outbox`: one queue for each way, with retries.
 //!
-//! A question is open and can be answered before anybody is told, and whatever happens here delays no answer. Nothing of
-//! this is kept on disk, and nothing runs where no way is configured.
+//! A question can be answered before anybody is notified, and nothing here delays an answer. Nothing is kept on disk, and nothing runs if
+//! no way is configured.
 
 mod desktop;
 mod ntfy;
@@ -39,38 +39,43 @@ use plan::Plan;
 use webhook::Webhook;
 use wording::Wording;
 
-/// Something to tell.
+/// One notification. Each way sends the notices that are meant for it and ignores the others.
 #[derive(Debug, Clone)]
 pub enum Notice {
-    /// People are asked: for the ways that people read.
+    /// These asks wait for an answer. For people.
     Asked(Vec<Arc<Ask>>),
-    /// The same of one ask, for a program.
+    /// This ask waits for an answer. For programs.
     Opened(Arc<Ask>),
-    /// And its end.
+    /// This ask is settled. For programs.
     Settled(Arc<Ask>),
-    /// Somebody wants to see whether it works.
+    /// `answerback notify test`. For everybody.
     Test,
 }
 
-/// One way to tell somebody.
+/// One way to notify somebody.
 #[derive(Debug)]
 pub enum Way {
-    /// On this machine's screen.
+    /// A command on this machine.
     Desktop(Desktop),
-    /// On a telephone.
+    /// A push notification on a phone.
     Ntfy(Ntfy),
-    /// To a program.
+    /// A request to a program.
     Webhook(Webhook),
 }
 
-/// Why somebody could not be told. It holds nothing of the question and no secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    People,
+    Programs,
+}
+
+/// Why a notification was not delivered. It contains no text of a question and no secret.
 #[derive(Debug)]
 pub struct Failure {
-    /// What happened.
     reason: String,
     /// What to do about it.
     hint: &'static str,
-    /// Whether it may work a little later.
+    /// Whether another attempt may succeed.
     again: bool,
 }
 
@@ -88,7 +93,7 @@ impl Hint for Failure {
     }
 }
 
-/// The ways that are configured. Without tickets there are no buttons.
+/// The configured ways. Without `tickets`, notifications have no buttons.
 pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
     let wording = Arc::new(Wording::new(config));
     let notify = &config.notify;
@@ -99,7 +104,7 @@ pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
 }
 
 impl Way {
-    /// Its name.
+    /// As in the configuration.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Desktop(_) => "desktop",
@@ -108,7 +113,7 @@ impl Way {
         }
     }
 
-    /// Where it leads, without what may be secret.
+    /// The program or the host. Never a whole address, because an address may contain a secret.
     pub fn target(&self) -> &str {
         match self {
             Self::Desktop(desktop) => desktop.program(),
@@ -117,7 +122,7 @@ impl Way {
         }
     }
 
-    /// Tells, and returns when it is told. Blocks, for some seconds at most.
+    /// Delivers a notice. Blocks until it is delivered or has failed, for about ten seconds at most.
     pub fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
         match self {
             Self::Desktop(desktop) => desktop.deliver(notice),
@@ -126,12 +131,15 @@ impl Way {
         }
     }
 
-    fn is_for_people(&self) -> bool {
-        !matches!(self, Self::Webhook(_))
+    fn audience(&self) -> Audience {
+        match self {
+            Self::Desktop(_) | Self::Ntfy(_) => Audience::People,
+            Self::Webhook(_) => Audience::Programs,
+        }
     }
 }
 
-/// Starts telling, if there is a way. Must be called before asks can be opened, and in a runtime.
+/// Starts the notifier if a way is configured. Must be called in a runtime, before asks can be opened.
 pub async fn start(
     registry: &Registry,
     config: &Config,
@@ -142,7 +150,7 @@ pub async fn start(
         return Ok(None);
     }
     let names: Vec<_> = ways.iter().map(Way::name).collect();
-    tracing::info!(ways = names.join(","), "people are told of questions");
+    tracing::info!(ways = names.join(","), "notifications are on");
     let feed = registry.feed(None);
     let mut plan = Plan::new(config.notify.delay());
     let (now, clock) = (Instant::now(), Timestamp::now());
@@ -192,9 +200,9 @@ impl Notifier {
         match change.kind {
             ChangeKind::Opened => self.plan.opened(Arc::clone(&change.ask), Instant::now()),
             ChangeKind::Settled => {
-                // A program that did not hear of the question need not hear of its end.
+                // A program hears about the end of an ask only if it was notified about the ask.
                 if self.plan.settled(change.ask.id) {
-                    self.tell(false, &Notice::Settled(Arc::clone(&change.ask)));
+                    self.send(Audience::Programs, &Notice::Settled(Arc::clone(&change.ask)));
                 }
             }
             ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => {}
@@ -204,15 +212,15 @@ impl Notifier {
     fn announce(&mut self) {
         let due = self.plan.take(Instant::now());
         for ask in &due {
-            self.tell(false, &Notice::Opened(Arc::clone(ask)));
+            self.send(Audience::Programs, &Notice::Opened(Arc::clone(ask)));
         }
         if !due.is_empty() {
-            self.tell(true, &Notice::Asked(due));
+            self.send(Audience::People, &Notice::Asked(due));
         }
     }
 
-    fn tell(&self, people: bool, notice: &Notice) {
-        self.outboxes.iter().filter(|outbox| outbox.is_for_people() == people).for_each(|outbox| outbox.put(notice));
+    fn send(&self, audience: Audience, notice: &Notice) {
+        self.outboxes.iter().filter(|outbox| outbox.audience() == audience).for_each(|outbox| outbox.put(notice));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The devices that are signed in: listed, shown out, kept from guessing.
+//! The devices that are signed in: listed, signed out, kept from guessing.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt;
@@ -36,7 +36,7 @@ fn run(world: &World, args: &[&str]) -> Output {
 }
 
 #[test]
-fn devices_are_listed_and_shown_out() {
+fn devices_are_listed_and_signed_out() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let browser = sign_in(&world, None);

@@ -1,4 +1,4 @@
-//! A plain HTTP/1.1 client that sends exactly what it is told to, also what no honest client would send.
+//! A plain HTTP/1.1 client. It sends exactly the given bytes, even if no honest client would send them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Longer than any reply takes; a test that gets here has failed.
+/// Longer than any reply takes. A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Reply {
@@ -36,7 +36,7 @@ impl Reply {
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, String::from_utf8_lossy(&self.body)))
     }
 
-    /// Fails the test, with what came instead.
+    /// Fails the test if the status is another one, and shows the body.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
@@ -59,7 +59,7 @@ impl Request<'_> {
         }
         bytes.extend_from_slice(format!("content-length: {}\r\n\r\n", self.body.len()).as_bytes());
         bytes.extend_from_slice(self.body);
-        // A server that refuses early may not read it all.
+        // A server that refuses early may not read the whole body.
         drop(stream.write_all(&bytes));
     }
 
@@ -95,7 +95,7 @@ impl Request<'_> {
         BufReader::new(stream)
     }
 
-    /// Leaves the body to be read as it comes.
+    /// Returns after the head. The caller reads the body as it comes.
     pub(crate) fn stream(&self, address: &str) -> std::io::Result<(Reply, BufReader<TcpStream>)> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;

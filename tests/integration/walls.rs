@@ -16,7 +16,7 @@ struct Room {
     crates: BTreeSet<String>,
 }
 
-/// The words in backticks.
+/// The words in backticks in a cell of the table.
 fn names(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches('/').to_owned()).collect()
 }

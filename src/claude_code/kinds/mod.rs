@@ -1,5 +1,5 @@
-//! The kinds of asks that calls of Claude Code come to. Each kind has a file here: it turns a call into questions, and an answer into
-//! a decision about the call. Everything else is common to all kinds.
+//! The kinds of asks that calls of Claude Code can open. Each kind has a file here. The file turns a call into questions, and an answer
+//! into a decision about the call. Everything else is common to all kinds.
 
 mod question;
 mod tool_input;
@@ -23,47 +23,47 @@ pub(super) trait CallKind: Sync {
     /// The questions of a call, from the input of its tool.
     fn asked(&self, tool_input: Option<&Value>) -> Result<Asked, InputError>;
 
-    /// The answers that Claude Code has for a call that is over.
+    /// The answers of a call that has run, as Claude Code reports them.
     fn received(&self, hook: &HookInput) -> Result<Received, InputError>;
 
-    /// What an answer means for the call. There is no `tool_input` if what was kept of the call is damaged.
+    /// What an answer means for the call. `tool_input` is `None` if the stored call is damaged.
     fn decide(&self, ask: &Ask, answer: &Answer, tool_input: Option<&Value>) -> Decision;
 
-    /// What the model is told about an answer, in plain words.
+    /// The text that tells the model about an answer.
     fn context(&self, ask: &Ask, answer: &Answer) -> String;
 }
 
 /// What a call asks.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// What the questions decide about.
+    /// The thing that the questions are about.
     pub(super) subject: Option<Subject>,
     pub(super) questions: Questions,
-    /// Tells these questions from others, however their JSON is written.
+    /// Equal for equal questions, however their JSON is written.
     pub(super) digest: String,
 }
 
-/// What Claude Code has for a call.
+/// What Claude Code reports about a call.
 #[derive(Debug)]
 pub(super) struct Received {
     /// As in [`Asked`].
     pub(super) digest: String,
-    /// Question text to answer.
+    /// By the text of the question.
     pub(super) answers: IndexMap<String, String>,
-    /// Question text to note.
+    /// By the text of the question.
     pub(super) notes: IndexMap<String, String>,
 }
 
-/// What Claude Code shall do with a call.
+/// What Claude Code is to do with a call.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// Run the tool with this input.
     Allow(Map<String, Value>),
-    /// Do not run it, for this reason.
+    /// Do not run the tool, for this reason.
     Deny(String),
 }
 
-/// The kind of the calls of a tool; `None` if the tool asks nobody.
+/// The kind of ask that a tool opens. `None` if the tool asks nobody.
 pub(super) fn asked_by(tool: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| of(*kind).is_asked_by(tool))
 }

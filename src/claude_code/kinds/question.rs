@@ -1,4 +1,4 @@
-//! Questions: `AskUserQuestion`.
+//! The kind `question`: calls of `AskUserQuestion`.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ use super::super::reply::quoted;
 use super::tool_input::{self, InputError};
 use super::{Asked, CallKind, Decision, Received};
 
-/// The tools that ask questions. The last one asks nobody.
+/// The tools that ask questions. The last one is for probes.
 const TOOLS: [&str; 3] = ["AskUserQuestion", "AskFollowupQuestion", PROBE_TOOL];
 
-/// The tool of the questions that Answerback asks itself. No agent has such a tool, and no repository or model can choose the name that
-/// the agent puts into a hook's input. So a real question cannot be taken for one that nobody sees.
+/// The tool name of probes, the questions that Answerback asks itself. No agent has a tool of this name, and no repository or model can
+/// choose the tool name in a hook's input. So a real question is never taken for a probe and hidden.
 pub const PROBE_TOOL: &str = "AnswerbackProbe";
 
-/// The questions of a tool call, answered in the tool's own input.
+/// A call of a tool that asks questions. The answers go into the tool's input.
 pub(super) struct Question;
 
 impl CallKind for Question {
@@ -57,8 +57,8 @@ impl CallKind for Question {
     fn decide(&self, ask: &Ask, answer: &Answer, tool_input: Option<&Value>) -> Decision {
         let original = tool_input.and_then(|tool_input| tool_input::normalise(tool_input).ok());
         let mut input = original.unwrap_or_else(|| {
-            // The person's answer is worth more than the rest of the input.
-            tracing::error!(key = %ask.key, "what was kept of the call is damaged");
+            // The answer still gets through. Only the other fields of the input are lost.
+            tracing::error!(key = %ask.key, "the stored call is damaged");
             Map::from_iter([("questions".to_owned(), json!(ask.questions))])
         });
         input.insert("answers".into(), json!(answer.answers));

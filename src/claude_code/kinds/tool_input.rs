@@ -1,4 +1,4 @@
-//! The input of the asking tools. Models write it, and not always in the one right form.
+//! Reads the input of the tools that ask questions. Models write this input, and they do not always get its form right.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::ask::{Questions, QuestionsError};
 
 const DEFAULT_HEADER: &str = "Question";
 
-/// Why the input holds no questions.
+/// Why the input contains no valid questions.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// Neither form is there.
+    /// The field is missing.
     #[error("the tool's input has neither `questions` nor `question`")]
     NoQuestions,
-    /// The questions are of another shape.
+    /// The questions have the wrong shape.
     #[error("the questions do not have the right shape")]
     Shape(#[from] serde_json::Error),
     /// The questions cannot be asked.
@@ -27,21 +27,21 @@ pub enum InputError {
 pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
     let normal = normalise(tool_input)?;
     let mut questions = normal.get("questions").cloned().unwrap_or_default();
-    // A field of ours. Claude Code always takes free text, whatever a model writes.
+    // `freeText` is our own field. Claude Code always accepts free text, so a model must not forbid it.
     for question in questions.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         question.remove("freeText");
     }
     Ok(Questions::new(serde_json::from_value(questions)?)?)
 }
 
-/// Tells one set of questions from another, however the JSON is written and whatever else is in the input.
+/// A digest of the questions. It does not depend on the order of the keys in the JSON, or on other fields of the input.
 pub(super) fn digest(tool_input: &Value) -> Result<String, InputError> {
     let normal = normalise(tool_input)?;
     let questions = canonical(normal.get("questions").unwrap_or(&Value::Null));
     Ok(hex::encode(Sha256::digest(questions.to_string())))
 }
 
-/// With the keys of every object in order.
+/// The value with the keys of every object sorted.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -53,10 +53,10 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-/// The input in the form Claude Code's own schema wants: `questions` as an array of objects. Input that has that form already
-/// is returned as it is, with every field it has.
+/// The input in the form of Claude Code's own schema, with `questions` as an array of objects. Input in that form is returned unchanged,
+/// including unknown fields.
 ///
-/// Known other forms: `questions` as a string of JSON; a flat `{question, options, ...}`; options as plain texts.
+/// It also understands these forms: `questions` as a string of JSON, a flat `{question, options, ...}`, and options as plain texts.
 pub(super) fn normalise(tool_input: &Value) -> Result<Map<String, Value>, InputError> {
     let mut input = tool_input.as_object().cloned().ok_or(InputError::NoQuestions)?;
     let mut questions = match input.get("questions") {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_form_is_left_alone() {
+    fn input_in_the_right_form_is_unchanged() {
         let mut input = canonical_input();
         input["metadata"] = json!({"source": "x"});
         input["questions"][0]["unknown"] = json!(1);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_as_a_string_of_json() {
+    fn questions_may_be_a_string_of_json() {
         for text in [
             canonical_input()["questions"].to_string(),
             canonical_input().to_string(),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_flat_question_with_plain_options() {
+    fn one_flat_question_may_have_plain_options() {
         for options in [json!(["A", "B"]), json!("[\"A\", \"B\"]")] {
             let normal = normalise(&json!({"question": "Q?", "options": options, "other": 1})).unwrap();
             let expected = json!({"other": 1, "questions": [{
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_of_the_questions_alone() {
+    fn the_digest_depends_only_on_the_questions() {
         let reordered: Value = json!({"answers": {"Q?": "A"}, "questions": [{"multiSelect": false, "header": "H",
             "options": [{"description": "a", "label": "A"}, {"label": "B", "description": ""}], "question": "Q?"}]});
         assert_eq!(digest(&canonical_input()).unwrap(), digest(&reordered).unwrap());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_questions() {
+    fn input_without_questions_is_an_error() {
         for input in [json!(null), json!([]), json!({}), json!({"questions": "{"}), json!({"questions": 3})] {
             assert!(questions(&input).is_err(), "{input}");
         }
