@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
+use axum::http::StatusCode;
+
 use crate::address::{self, PublicUrl};
 use crate::api::Problem;
-
-use axum::http::StatusCode;
 
 /// The ways that are configured.
 #[derive(Debug, Clone, Default)]
