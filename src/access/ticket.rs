@@ -1,42 +1,43 @@
-//! Tickets: each answers one ask, once, and does nothing else. A button in a notification carries one, because what a
-//! notification passes through must not get more than that.
+//! Tickets: each answers one ask, once, and does nothing else. A button in a notification carries a ticket instead of a token, because
+//! strangers' servers see notifications.
 //!
-//! A ticket is `t1.ID.KEY.MAC`. Nothing is kept of it: the secret behind the MAC comes from `tokens.json`, so a ticket
-//! outlives the daemon, and new tokens end them all.
+//! A ticket is `t1.ID.KEY.MAC`. The daemon keeps nothing of it: the secret behind the MAC comes from `tokens.json`. So a ticket outlives
+//! the daemon, and new tokens end all tickets.
 
-use crate::access::{MacKey, Tokens};
 use crate::ask::{Ask, AskId, AskKey};
 
+use super::{MacKey, Tokens};
+
 const VERSION: &str = "t1";
-/// So that no other use of the token gives the same secret.
+/// Another use of the token must not give the same secret.
 const PURPOSE: &[u8] = b"answerback: tickets that answer one ask";
 
-/// Makes tickets, and knows them again.
+/// Issues tickets, and recognises them.
 #[derive(Debug, Clone)]
 pub struct Tickets(MacKey);
 
 /// The right to answer one life of one ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    /// This life.
+    /// The life.
     pub id: AskId,
-    /// Of this ask.
+    /// The ask.
     pub key: AskKey,
 }
 
 impl Tickets {
-    /// Those of an instance.
+    /// The tickets of an instance.
     pub fn new(tokens: &Tokens) -> Self {
         Self(MacKey::new(&MacKey::new(tokens.api.reveal().as_bytes()).sign(&[PURPOSE])))
     }
 
-    /// One for this ask.
+    /// A ticket for this ask.
     pub fn issue(&self, ask: &Ask) -> String {
         let content = format!("{VERSION}.{}.{}", ask.id.0, ask.key);
         format!("{content}.{}", self.0.sign_hex(&[content.as_bytes()]))
     }
 
-    /// What somebody presents, if it is a ticket of ours.
+    /// The ticket that somebody presents; `None` if this instance did not issue it.
     pub fn check(&self, presented: &[u8]) -> Option<Ticket> {
         let (content, mac) = std::str::from_utf8(presented).ok()?.rsplit_once('.')?;
         let (id, key) = content.strip_prefix(VERSION)?.strip_prefix('.')?.split_once('.')?;

@@ -5,7 +5,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// 256 bits nobody can guess, as 64 hexadecimal digits. Its `Debug` shows nothing.
+/// 256 random bits as 64 hexadecimal digits. Its `Debug` shows nothing.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -18,29 +18,29 @@ pub struct Tokens {
     pub hook: Token,
 }
 
-/// What is kept of a token: enough to know it again.
+/// The hash of a token. The daemon keeps this and not the token, and it is enough to recognise the token.
 #[derive(Clone, Copy)]
 pub struct TokenHash([u8; 32]);
 
 impl Token {
-    /// A new one. Without randomness there is none, and no daemon.
+    /// A new token. It fails if the operating system has no randomness.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;
         Ok(Self(hex::encode(bytes)))
     }
 
-    /// One that was made before, if this is one.
+    /// A token that was made before; `None` if the text cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         (text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| Self(text.to_owned()))
     }
 
-    /// The secret itself: for the one file and the one reply that hand it out.
+    /// The secret itself, for the one file or the one reply that hands it out.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What to keep of it.
+    /// The hash to keep.
     pub fn hash(&self) -> TokenHash {
         TokenHash::of(self.0.as_bytes())
     }
@@ -53,19 +53,19 @@ impl fmt::Debug for Token {
 }
 
 impl TokenHash {
-    /// The hash of whatever somebody presents.
+    /// The hash of a credential that somebody presents.
     pub fn of(presented: &[u8]) -> Self {
         Self(Sha256::digest(presented).into())
     }
 
-    /// For the store.
+    /// The bytes, for the store.
     pub fn bytes(self) -> [u8; 32] {
         self.0
     }
 }
 
 impl PartialEq for TokenHash {
-    /// In constant time.
+    /// Compares in constant time, so that the time does not tell how close a guess is.
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
+use axum::http::StatusCode;
+
 use crate::address::{self, PublicUrl};
 use crate::api::Problem;
-
-use axum::http::StatusCode;
 
 /// The ways that are configured.
 #[derive(Debug, Clone, Default)]
@@ -16,15 +16,15 @@ pub(crate) struct Reach {
     pub(crate) lan: LanReach,
 }
 
-/// Whether the local network gets through.
+/// Whether the local network can reach this daemon.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum LanReach {
-    /// It is not meant to.
+    /// It is not configured.
     #[default]
     Off,
-    /// It is meant to, but there is a reason why not.
+    /// It is configured, and this is the reason why it does not work.
     Failed(String),
-    /// It does.
+    /// It works.
     On { listener: SocketAddr, fingerprint: String },
 }
 
@@ -52,7 +52,7 @@ impl Reach {
         }
     }
 
-    /// Where the local network finds us: the address may change while the daemon runs.
+    /// The address for the local network. It is found anew each time, because it may change while the daemon runs.
     pub(crate) fn lan_url(&self) -> Option<String> {
         let LanReach::On { listener, .. } = &self.lan else { return None };
         let ip = address::own_ip(listener.ip()).map(address::ip_host);

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::http::Request;
+use crate::http::{Reply, Request};
+use crate::threads::until_asleep;
 use crate::world::{World, question};
 
 fn asks(list: &Value) -> Vec<&str> {
@@ -72,6 +73,7 @@ fn a_program_withdraws_its_own_question_and_no_other() {
     world.answer(own, &json!({"Deploy?": "A"})).expect(410);
     world.post(&format!("/v1/asks/{key}/withdraw"), &json!({})).expect(403);
     assert!(hook.is_waiting());
+    world.assert_open(&key);
 }
 
 #[test]
@@ -122,12 +124,17 @@ fn a_long_poll_returns_with_the_change() {
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     let cursor = world.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
     let started = Instant::now();
-    let (list, ask) = thread::scope(|scope| {
-        let list = scope.spawn(|| world.get(&format!("/v1/asks?since={cursor}&wait=20")).expect(200).json());
-        let ask = scope.spawn(|| world.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json());
-        world.answer(&key, &json!({"Which?": "A"})).expect(200);
-        (list.join().unwrap(), ask.join().unwrap())
-    });
+    let begin = |line: &str| {
+        let request = Request { line, headers: world.headers(), body: b"" };
+        request.begin_over_tcp(&world.address()).unwrap()
+    };
+    let mut list = begin(&format!("GET /v1/asks?since={cursor}&wait=20"));
+    let mut ask = begin(&format!("GET /v1/asks/{key}?wait=20"));
+    // A daemon that sleeps has taken both requests and answered neither.
+    until_asleep(world.daemon_pid());
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    let list = Reply::read(&mut list).unwrap().expect(200).json();
+    let ask = Reply::read(&mut ask).unwrap().expect(200).json();
     assert!(started.elapsed().as_secs() < 15, "both came back before their time was up");
     assert_eq!(list["asks"], json!([]));
     assert!(list["cursor"].as_str().unwrap().parse::<i64>().unwrap() > cursor.parse().unwrap());

@@ -186,7 +186,7 @@ fn answer_says_what_does_not_fit() {
 #[test]
 fn an_agent_does_not_answer_its_own_questions() {
     let mut world = World::new();
-    let (mut hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     for command in ["answer", "dismiss", "release"] {
         for sign in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"] {
             let output = world.command(ANSWERBACK).arg(command).env(sign, "1").output().unwrap();
@@ -195,6 +195,7 @@ fn an_agent_does_not_answer_its_own_questions() {
         }
     }
     assert!(hook.is_waiting());
+    world.assert_open(&key);
 }
 
 #[test]

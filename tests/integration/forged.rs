@@ -33,11 +33,6 @@ fn dialog_of(world: &mut World, pid: &str) -> Hook {
 }
 
 #[track_caller]
-fn is_open(world: &World, key: &str) {
-    let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
-    assert_eq!(ask["state"], "open", "{ask}");
-}
-
 #[test]
 fn a_receipt_does_not_settle_a_question_that_is_held() {
     let mut world = World::new();
@@ -45,13 +40,13 @@ fn a_receipt_does_not_settle_a_question_that_is_held() {
     world.until_open("s__t");
     // The receipts are of the call itself, of another call with the same questions, and of questions that were never asked.
     hook_of(&mut world, "7", false, &receipt("t", "B")).no_decision();
-    is_open(&world, "s__t");
+    world.assert_open("s__t");
     hook_of(&mut world, "7", false, &receipt("other", "B")).no_decision();
-    is_open(&world, "s__t");
+    world.assert_open("s__t");
     let mut never_asked = receipt("t", "B");
     never_asked["tool_input"]["questions"] = json!([question("Something else?")]);
     hook_of(&mut world, "7", false, &never_asked).no_decision();
-    is_open(&world, "s__t");
+    world.assert_open("s__t");
     world.answer("s__t", &json!({"Which?": "A"})).expect(200);
     assert_eq!(waiting.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
@@ -70,7 +65,7 @@ fn a_receipt_settles_only_the_racing_question_of_its_call() {
         [(receipt("other", "B"), "7"), (never_asked, "7"), (other_session, "7"), (receipt("t", "B"), "8")]
     {
         hook_of(&mut world, pid, true, &forged).no_decision();
-        is_open(&world, "s__t");
+        world.assert_open("s__t");
     }
     hook_of(&mut world, "7", true, &receipt("t", "B")).no_decision();
     assert_eq!(world.settled("s__t")["outcome"]["kind"], "answered_in_terminal");
@@ -84,7 +79,7 @@ fn a_call_with_the_same_key_and_other_questions_does_not_get_the_first_answer() 
     let other = call("s", "t", &[question("Delete everything?")]);
     // This is so while the ask is open, and after it is answered.
     world.hook(&other).no_decision();
-    is_open(&world, &key);
+    world.assert_open(&key);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(first.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
     world.hook(&other).no_decision();
@@ -104,8 +99,8 @@ fn the_end_of_another_process_of_the_session_withdraws_nothing() {
     // `claude -p --resume` beside a live terminal has the live session's id.
     for name in ["Stop", "UserPromptSubmit", "SessionEnd"] {
         hook_of(&mut world, "8", false, &event(name, "")).no_decision();
-        is_open(&world, "s__t");
-        is_open(&world, "s__held");
+        world.assert_open("s__t");
+        world.assert_open("s__held");
     }
     hook_of(&mut world, "7", true, &event("SessionEnd", "")).no_decision();
     assert_eq!(world.settled("s__t")["outcome"]["kind"], "withdrawn");
@@ -121,13 +116,13 @@ fn the_hook_token_reaches_only_asks_that_it_opened() {
     let send = |body: &Value| world.send(Some(&token), "POST /v1/hooks/claude-code", body).expect(200);
     for name in ["Stop", "UserPromptSubmit", "SessionEnd"] {
         send(&event(name, ""));
-        is_open(&world, &key);
+        world.assert_open(&key);
     }
     send(&receipt("t", "B"));
-    is_open(&world, &key);
+    world.assert_open(&key);
     // The same call over HTTP neither waits for the answer nor gets it.
     assert_eq!(send(&event("PreToolUse", "t")).body, b"");
-    is_open(&world, &key);
+    world.assert_open(&key);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(send(&event("PreToolUse", "t")).body, b"");
     // A report over HTTP makes no receipt.

@@ -64,9 +64,14 @@ impl Request<'_> {
     }
 
     pub(crate) fn over_tcp(&self, address: &str) -> std::io::Result<Reply> {
+        Reply::read(&mut self.begin_over_tcp(address)?)
+    }
+
+    /// The same, with the reply left to be read later.
+    pub(crate) fn begin_over_tcp(&self, address: &str) -> std::io::Result<BufReader<TcpStream>> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        self.over(stream)
+        Ok(self.begin(stream))
     }
 
     pub(crate) fn over_socket(&self, path: &Path) -> std::io::Result<Reply> {

@@ -8,6 +8,7 @@ use answerback_hook::start::create_state_dir;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::threads::until_asleep;
 use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, signal, until};
 
 #[test]
@@ -215,6 +216,8 @@ fn hooks_that_are_killed_at_any_moment_leave_nothing_open() {
         signal(hook.pid(), Signal::TERM);
         hook.finish();
     }
+    // First, the daemon has taken everything that the dead hooks sent: a question that it has yet to open would be overlooked.
+    until_asleep(world.daemon_pid());
     until("everything to be withdrawn", || (world.get("/v1/asks").json()["asks"].as_array()?.is_empty()).then_some(()));
 }
 

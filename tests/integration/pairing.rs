@@ -130,13 +130,14 @@ fn both_sides_are_told_at_once() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let (pairing, path, phone) = begin(&world);
-    // Each side waits before the other one acts: a daemon that sleeps has taken the request and not answered it.
-    let mut looking = admin_begins(&world, &format!("GET {path}?wait=20"), &json!({}));
+    // Each side waits before the other one acts: a daemon that sleeps has taken the request and not answered it. Both would wait for
+    // longer than a test reads, so only being told ends it.
+    let mut looking = admin_begins(&world, &format!("GET {path}?wait=60"), &json!({}));
     until_asleep(world.daemon_pid());
     let claimed = claim(&phone, &pairing);
     assert_eq!(Reply::read(&mut looking).unwrap().json()["state"], "claimed");
     let token = json!({"claim": claimed["claim"]});
-    let mut fetching = phone.begin("POST /v1/pairing/token?wait=20", &token);
+    let mut fetching = phone.begin("POST /v1/pairing/token?wait=60", &token);
     until_asleep(world.daemon_pid());
     admin(&world, &format!("POST {path}/confirm"), &json!({"check": claimed["check"]})).expect(200);
     let session = Reply::read(&mut fetching).unwrap().expect(200).json();

@@ -236,7 +236,7 @@ fn an_answer_from_elsewhere_ends_it() {
 #[test]
 fn signals_leave_the_terminal_as_it_was() {
     let mut world = World::new();
-    let (mut hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     for (sent, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
         let terminal = Terminal::open(&world, 80, 24);
         terminal.shows("❯ 1. A");
@@ -244,6 +244,7 @@ fn signals_leave_the_terminal_as_it_was() {
         terminal.ended(code);
     }
     assert!(hook.is_waiting());
+    world.assert_open(&key);
 }
 
 #[test]
@@ -313,9 +314,10 @@ fn colours_are_left_out_on_request() {
 #[test]
 fn without_a_terminal_it_says_so() {
     let mut world = World::new();
-    let (mut hook, _) = world.ask("s", "t", &[question("Which?")]);
+    let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     let output = world.command(ANSWERBACK).arg("answer").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no terminal to choose in"), "{output:?}");
     assert!(hook.is_waiting());
+    world.assert_open(&key);
 }

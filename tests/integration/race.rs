@@ -95,6 +95,7 @@ fn a_question_that_is_held_outlasts_the_turn_of_another_but_not_the_session() {
     let (mut held, key) = world.ask("s", "held", &[question("Which?")]);
     hook(&mut world, "Stop", "", |_| {}).no_decision();
     assert!(held.is_waiting());
+    world.assert_open(&key);
     hook(&mut world, "SessionEnd", "", |_| {}).no_decision();
     held.no_decision();
     assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");

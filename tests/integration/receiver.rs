@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A server that accepts every POST and records it.
 pub(crate) struct Receiver {
     pub(crate) address: String,
-    pub(crate) posts: mpsc::Receiver<Post>,
+    posts: mpsc::Receiver<Post>,
 }
 
 #[derive(Debug)]

@@ -277,6 +277,14 @@ impl World {
         });
     }
 
+    /// Asserts that an ask is open. A hook that still waits proves less, because its reply may be on its way. An outcome is stored before
+    /// anybody is told about it.
+    #[track_caller]
+    pub(crate) fn assert_open(&self, key: &str) {
+        let ask = self.get(&format!("/v1/asks/{key}")).expect(200).json();
+        assert_eq!(ask["state"], "open", "{ask}");
+    }
+
     /// Waits until the ask is settled, and returns it.
     pub(crate) fn settled(&self, key: &str) -> Value {
         let ask = self.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json();
