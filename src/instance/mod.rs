@@ -38,7 +38,7 @@ pub enum InstanceError {
     /// A file or the directory is not our own, or not ours alone.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A file makes no sense.
+    /// A file does not hold what this version writes.
     #[error("{path} is damaged")]
     Damaged {
         /// Which one.
@@ -87,7 +87,7 @@ pub struct Instance {
     socket: Mutex<Option<FileId>>,
 }
 
-/// Tells a file from any other that has or had its name.
+/// Device and inode: they tell a file from another one with the same name.
 type FileId = (u64, u64);
 
 fn file_id(path: &Path) -> Option<FileId> {
@@ -101,7 +101,8 @@ struct TokensFile {
     hook: String,
 }
 
-/// What `daemon.json` says about the daemon that wrote it, but for the tokens: companion programs read those.
+/// What `daemon.json` says about the daemon that wrote it. The programs of this crate write and read it as this type. The file also holds
+/// two tokens, which only companion programs read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Published {
     /// Where the page and the API are.
@@ -109,13 +110,13 @@ pub struct Published {
     /// Where they are for the local network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan_url: Option<String>,
-    /// For hooks and commands.
+    /// The socket of hooks and commands.
     pub socket: PathBuf,
-    /// Its process.
+    /// The number of its process.
     pub pid: u32,
-    /// What it speaks.
+    /// The number of the protocol it speaks.
     pub protocol: u32,
-    /// Which version it is.
+    /// Its version.
     pub version: String,
 }
 
@@ -129,10 +130,10 @@ struct DaemonFile<'a> {
 }
 
 impl Published {
-    /// What the last daemon of an instance wrote.
+    /// Reads what the last daemon of an instance wrote.
     pub fn read(paths: &Paths) -> io::Result<Self> {
         let path = paths.daemon_json();
-        // Anything but a file might never end.
+        // Reading anything but a file, such as a pipe, might never end.
         if !fs::symlink_metadata(&path)?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
         }
@@ -141,7 +142,7 @@ impl Published {
 }
 
 impl Instance {
-    /// Takes the instance, or finds that another daemon has it.
+    /// Claims the instance. Fails if another daemon has it.
     pub fn claim(paths: Paths) -> Result<Self, InstanceError> {
         let dir = paths.state_dir();
         create_state_dir(dir).map_err(|error| InstanceError::Io(dir.to_path_buf(), error))?;
@@ -181,7 +182,7 @@ impl Instance {
             _ => {}
         }
         let listener = UnixListener::bind(&path).map_err(failed)?;
-        // Nobody else gets into the directory meanwhile.
+        // Until then the mode of the directory protects the socket.
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
         *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = file_id(&path);
         Ok(listener)
@@ -192,7 +193,7 @@ impl Instance {
         let Ok(own) = self.lock.metadata() else { return false };
         match fs::symlink_metadata(self.paths.instance_lock()) {
             Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
-            // What cannot be looked at for another reason may be there.
+            // If the file cannot be looked at for another reason, assume that it is there.
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         }
     }
@@ -208,7 +209,7 @@ impl Instance {
         Published::read(&self.paths).is_ok_and(|published| published.pid == std::process::id())
     }
 
-    /// The secrets, made on the first start and kept.
+    /// The tokens. They are made on the first start, and kept.
     pub fn tokens(&self) -> Result<Tokens, InstanceError> {
         if let Some(tokens) = check_tokens(&self.paths)? {
             return Ok(tokens);
@@ -266,14 +267,14 @@ impl Instance {
         write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))
     }
 
-    /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
+    /// Removes `daemon.json`. Waiting programs take that for a stop on purpose, and start no other daemon. A killed daemon leaves it.
     pub fn unpublish(&self) {
         if self.has_own_daemon_json() {
             remove(&self.paths.daemon_json());
         }
     }
 
-    /// Takes back what leads here, as far as it is this daemon's own. The lock goes last, with the value.
+    /// Removes the files that lead to this daemon, if they are its own. The lock is released last, with this value.
     pub fn retire(self) {
         self.unpublish();
         if self.has_own_socket() {
@@ -282,7 +283,7 @@ impl Instance {
     }
 }
 
-/// The secrets that were made before, if there are any. Changes nothing.
+/// The tokens, if they were made before. Changes nothing.
 pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
     let path = paths.tokens();
     match check_private(&path) {
@@ -296,7 +297,7 @@ pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
     Ok(Some(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? }))
 }
 
-/// Whether a daemon has the instance: one that serves it, or one that starts or ends.
+/// Whether a daemon holds the instance. It may still be starting, or already ending.
 pub fn is_held(paths: &Paths) -> bool {
     let lock = OpenOptions::new().write(true).open(paths.instance_lock());
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
