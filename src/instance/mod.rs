@@ -4,6 +4,7 @@
 //! Somebody may remove these files under a running daemon. As long as the lock file is its own, the daemon makes the others again. If
 //! the lock file is not, another daemon may have the directory by now: this one ends, and removes nothing that is not its own.
 
+mod published;
 pub mod tls;
 mod watch;
 
@@ -24,6 +25,10 @@ use serde::{Deserialize, Serialize};
 use crate::PROTOCOL;
 use crate::access::{Token, Tokens};
 use crate::durable;
+
+pub use published::Published;
+pub use watch::Watch;
+
 use tls::{Identity, TlsError};
 
 /// The longest path a unix socket can have.
@@ -76,8 +81,6 @@ impl Hint for InstanceError {
     }
 }
 
-pub use watch::Watch;
-
 /// The only daemon of an instance, for as long as this value lives.
 #[derive(Debug)]
 pub struct Instance {
@@ -99,46 +102,6 @@ fn file_id(path: &Path) -> Option<FileId> {
 struct TokensFile {
     api: String,
     hook: String,
-}
-
-/// What `daemon.json` says about the daemon that wrote it. The programs of this crate write and read it as this type. The file also holds
-/// two tokens, which only companion programs read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Published {
-    /// Where the page and the API are.
-    pub url: String,
-    /// Where they are for the local network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lan_url: Option<String>,
-    /// The socket of hooks and commands.
-    pub socket: PathBuf,
-    /// The number of its process.
-    pub pid: u32,
-    /// The number of the protocol it speaks.
-    pub protocol: u32,
-    /// Its version.
-    pub version: String,
-}
-
-/// All of `daemon.json`.
-#[derive(Serialize)]
-struct DaemonFile<'a> {
-    #[serde(flatten)]
-    published: Published,
-    token: &'a str,
-    hook_token: &'a str,
-}
-
-impl Published {
-    /// Reads what the last daemon of an instance wrote.
-    pub fn read(paths: &Paths) -> io::Result<Self> {
-        let path = paths.daemon_json();
-        // Reading anything but a file, such as a pipe, might never end.
-        if !fs::symlink_metadata(&path)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-        }
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
-    }
 }
 
 impl Instance {
@@ -254,7 +217,6 @@ impl Instance {
 
     /// Tells companion programs where the daemon is.
     pub fn publish(&self, url: &str, lan_url: Option<&str>, tokens: &Tokens) -> Result<(), InstanceError> {
-        let path = self.paths.daemon_json();
         let published = Published {
             url: url.to_owned(),
             lan_url: lan_url.map(ToOwned::to_owned),
@@ -263,8 +225,7 @@ impl Instance {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let file = DaemonFile { published, token: tokens.api.reveal(), hook_token: tokens.hook.reveal() };
-        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))
+        published.write(&self.paths, tokens).map_err(|error| InstanceError::Io(self.paths.daemon_json(), error))
     }
 
     /// Removes `daemon.json`. Waiting programs take that for a stop on purpose, and start no other daemon. A killed daemon leaves it.
