@@ -1,5 +1,5 @@
-//! How fast and how small: the real programs beside their peers and the limit, in one run. Prints the tables of
-//! docs/performance.md; ratios are what counts, times move from machine to machine.
+//! Measures time and memory of the real programs, beside comparable programs and a lower limit, all in one run. Prints the tables of
+//! docs/performance.md. Compare the ratios, because the times differ from machine to machine.
 //!
 //!     cargo build --release --no-default-features --bin answerback-hook --target x86_64-unknown-linux-musl
 //!     cargo bench --bench bridge             # all tables
@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use world::{HOOK, World, call, question};
 
-/// Where `cargo build --target` puts it, beside the programs of this benchmark.
+/// The static hook, if `cargo build --target` has built it beside the programs of this benchmark.
 fn static_hook() -> Option<String> {
     let target_dir = Path::new(HOOK).parent()?.parent()?;
     let hook = target_dir.join("x86_64-unknown-linux-musl/release/answerback-hook");
@@ -47,7 +47,7 @@ fn main() {
         ("durable_answers", durable_answers),
         ("race", race),
     ];
-    // Cargo adds a flag of its own.
+    // Cargo passes `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     for (name, table) in tables {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
@@ -72,7 +72,7 @@ fn table(title: &str, columns: &[&str], rows: &[Vec<String>]) {
     }
 }
 
-/// From spawn to exit, with a daemon that has nothing to say: what every hook call costs Claude Code.
+/// The time from spawn to exit, with a daemon that has nothing to reply. Every hook call costs Claude Code this much.
 fn hook_processes() {
     let mut world = World::new();
     drop(world.daemon());
@@ -87,19 +87,21 @@ fn hook_processes() {
     );
     let curl = ["-s", "--unix-socket", &socket, "--json", "@-", url];
     let static_hook = static_hook().unwrap_or_default();
+    // Where curl and Python are.
+    let path = std::env::var_os("PATH").unwrap();
     let programs: [(&str, &str, &[&str]); 5] = [
-        ("`/bin/true`, for scale", "/bin/true", &[]),
+        ("`/bin/true`, for comparison", "/bin/true", &[]),
         ("answerback-hook, static", &static_hook, &[]),
         ("answerback-hook, dynamic", HOOK, &[]),
         ("curl", "curl", &curl),
         ("Python, http.client", "python3", &["-c", &python]),
     ];
     let mut times = vec![Vec::new(); programs.len()];
-    // Interleaved, so that a slow moment of the machine meets all of them.
+    // The programs take turns, so that a slow moment of the machine affects all of them.
     for _ in 0..150 {
         for ((_, program, args), times) in programs.iter().zip(&mut times) {
-            let mut command = Command::new(program);
-            command.args(*args).env("HOME", world.home()).stdin(Stdio::piped()).stdout(Stdio::null());
+            let mut command = world.command(program);
+            command.args(*args).env("PATH", &path).stdout(Stdio::null());
             let started = Instant::now();
             let Ok(mut child) = command.spawn() else { continue };
             drop(child.stdin.take().unwrap().write_all(stop.as_bytes()));
@@ -122,7 +124,7 @@ fn hook_processes() {
     table("One hook call, spawn to exit", &["program", "median", "x `/bin/true`"], &rows);
 }
 
-/// An event of a session with nothing open, without the process around it: what `Stop` and its like cost the daemon.
+/// The time of an event in a session without open asks, without the hook's process. `Stop` and similar events cost the daemon this much.
 fn idle_events() {
     let mut world = World::new();
     drop(world.daemon());
@@ -157,13 +159,13 @@ fn idle_events() {
         ]
     };
     table(
-        "An event of a session with nothing open, the daemon alone",
+        "An event of a session without an open question, in the daemon alone",
         &["", "median", "x echo"],
-        &[row("a thread that echoes the same bytes, the limit", limit), row("the daemon", event)],
+        &[row("a thread that echoes the same bytes (the limit)", limit), row("the daemon", event)],
     );
 }
 
-/// A hook that waits, as the daemon sees it.
+/// Parks a call, as a waiting hook does.
 fn park(socket: &Path, session: usize, id: usize) -> UnixStream {
     let body = call(&format!("s{session}"), &format!("t{id}"), &[question("Which of the two?")]).to_string();
     let mut stream = UnixStream::connect(socket).unwrap();
@@ -205,7 +207,7 @@ fn parked_waits() {
         }
         until_open_count(&world, count);
         let memory = resident(pid);
-        // The connections of the checks above must be gone first.
+        // The connections of the checks above must be closed before the measurement.
         thread::sleep(Duration::from_secs(11));
         let ticks = cpu_ticks(pid);
         thread::sleep(watched);
@@ -217,7 +219,7 @@ fn parked_waits() {
             format!("{spent:.1}% over {} s", watched.as_secs()),
         ]);
     }
-    table("Questions that wait", &["waiting", "resident", "each", "CPU"], &rows);
+    table("Waiting questions", &["waiting", "resident", "each", "CPU"], &rows);
 }
 
 fn open_list() {
@@ -257,7 +259,7 @@ fn open_list() {
     );
 }
 
-/// One question after the other: from the first byte of the answer until the hook has ended.
+/// One question after the other: the time from the first byte of the answer until the hook has ended.
 fn durable_answers() {
     let mut world = World::new();
     drop(world.daemon());
@@ -289,13 +291,13 @@ fn durable_answers() {
         &["step", "median", "x one synced append"],
         &[
             row("one append of 512 bytes, fdatasync", sync),
-            row("POST of the answer, connection included, to its 200", median(posts)),
+            row("POST of the answer, from connecting to the 200", median(posts)),
             row("the same, until the hook has ended", median(ends)),
         ],
     );
 }
 
-/// A race has one process more for each question: the call beside the dialog.
+/// A race needs one more process for each question, for the call beside the dialog.
 fn race() {
     let mut world = World::new();
     drop(world.daemon());
@@ -333,10 +335,10 @@ fn race() {
         "What a race adds",
         &["a hook call, spawn to exit", "median", "ratio"],
         &[
-            row("with nothing to say", nothing),
-            row("held: its one call, once the answer is there", held),
-            row("race: the call that announces the question, durably, and does not wait", announced),
-            row("race: the one call more, beside the dialog, once the answer is there", beside),
+            row("with nothing to do", nothing),
+            row("hold: its only call, after the answer has come", held),
+            row("race: the first call, which stores the question and returns", announced),
+            row("race: the second call, beside the dialog, after the answer has come", beside),
         ],
     );
 }

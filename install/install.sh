@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds Answerback, installs both programs for this user, and proves that a question comes back answered.
+# Builds Answerback, installs both programs for this user, and asks a test question to prove that answers arrive.
 #
-#   install/install.sh                    the programs, into ~/.local/bin
-#   install/install.sh --project DIR      and the hook, into DIR/.claude/settings.json
-#   install/install.sh --bin-dir DIR      the programs, into another directory
+#   install/install.sh                    install the programs into ~/.local/bin
+#   install/install.sh --project DIR      also add the hook to DIR/.claude/settings.json
+#   install/install.sh --bin-dir DIR      install the programs into another directory
 #
-# Needs cargo and a C compiler. Needs no root. Safe to repeat: that is how it is updated, and open questions stay open.
+# Needs cargo and a C compiler, but no root. Run it again to update: open questions stay open.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -27,9 +27,9 @@ while [[ $# -gt 0 ]]; do
     case $1 in
         --project | --bin-dir)
             [[ -n ${2:-} ]] || fail "$1 needs a directory" "see --help"
-            # As the caller means it, whatever directory we work in.
+            # Relative to the caller's directory, before we change to our own.
             if [[ $1 == --project ]]; then
-                project=$(cd "$2" 2>/dev/null && pwd) || fail "$2 is not a directory" "name the directory Claude Code is started in"
+                project=$(cd "$2" 2>/dev/null && pwd) || fail "$2 is not a directory" "name the directory in which you start Claude Code"
             else
                 mkdir -p "$2"
                 bin_dir=$(cd "$2" && pwd)
@@ -44,7 +44,7 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 
-command -v cargo >/dev/null || fail "cargo is missing" "install Rust, from your package manager or with rustup, then run this again"
+command -v cargo >/dev/null || fail "cargo is missing" "install Rust with your package manager or with rustup, then run this again"
 command -v cc >/dev/null || fail "a C compiler is missing" "install gcc or clang (Debian: apt install gcc libc6-dev; macOS: xcode-select --install)"
 
 cd "$root"
@@ -54,10 +54,10 @@ step "Building (a few minutes the first time)"
 cargo build --release --locked
 hook=$target_dir/release/answerback-hook
 
-# A static hook starts three times faster. Where its target is not to be had, the other one does the same.
+# A static hook starts three times faster. If its target is not available, the dynamic hook does the same job.
 static_target=$(uname -m)-unknown-linux-musl
 if [[ $(uname -s) == Linux ]] && rustup target add "$static_target" >/dev/null 2>&1; then
-    step "Building the hook without the C library, because it starts faster"
+    step "Building a static hook, because it starts faster"
     if cargo build --release --locked --no-default-features --bin answerback-hook --target "$static_target"; then
         hook=$target_dir/$static_target/release/answerback-hook
     fi
@@ -65,8 +65,9 @@ fi
 
 step "Installing into $bin_dir"
 mkdir -p "$bin_dir"
-# Renamed into place: a hook that is running keeps its own file, and one that starts now finds a whole one. On the disk before and
-# after, because settings name these programs, and half a program after a crash would be an error with every question.
+# Rename into place: a running hook keeps its own file, and a hook that starts now finds a complete one. The settings
+# of projects name these programs, so they are synced to the disk: half a program after a crash would be an error with
+# every question.
 for program in "$target_dir/release/answerback" "$hook"; do
     name=$(basename "$program")
     install -m 755 "$program" "$bin_dir/.$name.new"
@@ -75,31 +76,31 @@ for program in "$target_dir/release/answerback" "$hook"; do
     sync "$bin_dir"
     echo "$bin_dir/$name" >&2
 done
-# A daemon of an earlier version makes room; questions that wait come back to the new one.
+# Replace a running daemon. Waiting hooks reconnect to the new one.
 "$bin_dir/answerback" restart
 
 if [[ -n $project ]]; then
-    step "Installing the hook into $project"
+    step "Adding the hook to $project"
     "$bin_dir/answerback" install --project "$project"
 fi
 
-step "Proving it: a question, asked through the hook, answered, and received"
+step "Testing: a question through the hook, its answer, and its receipt"
 "$bin_dir/answerback" doctor --round-trip
 
 step "Done"
 if [[ :$PATH: != *:$bin_dir:* ]]; then
-    echo "$bin_dir is not in your PATH: add it, or use the full path." >&2
+    echo "$bin_dir is not in your PATH. Add it, or use the full path." >&2
 fi
 if [[ -n $project ]]; then
     cat >&2 <<NEXT
-Start Claude Code in $project. Its questions come to its terminal, and to the page:
+Start Claude Code in $project. Its questions appear in its terminal and on the page:
   answerback open
 NEXT
 else
     cat >&2 <<NEXT
-Next, in a project of yours:
+Next, run this in one of your projects:
   answerback install
-Or try it first without Claude Code:
+Or try it without Claude Code first:
   answerback demo && answerback open
 NEXT
 fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Removes Answerback of this user: the hook from every settings file it was installed into, the daemon, the programs.
+# Removes Answerback for this user: the hook in every settings file that has it, the daemon and the programs.
 #
-#   install/uninstall.sh                  keeps your questions and answers, and the configuration
-#   install/uninstall.sh --purge          removes them too
-#   install/uninstall.sh --bin-dir DIR    when the programs were installed into another directory
+#   install/uninstall.sh                  keep your questions, your answers and the configuration
+#   install/uninstall.sh --purge          remove them too
+#   install/uninstall.sh --bin-dir DIR    if the programs are in another directory
 set -euo pipefail
 
 bin_dir=${HOME:?set HOME}/.local/bin
@@ -34,12 +34,12 @@ while [[ $# -gt 0 ]]; do
 done
 
 answerback=$bin_dir/answerback
-[[ -x $answerback ]] || fail "there is no answerback in $bin_dir" "name its directory with --bin-dir"
+[[ -x $answerback ]] || fail "there is no answerback in $bin_dir" "name the directory with --bin-dir"
 
 state_dir=$("$answerback" status --json | sed -n 's/^ *"state_dir": "\(.*\)",\{0,1\}$/\1/p') || true
-# The hook goes first: without its program, Claude Code would complain on every question.
+# Remove the hook first: without its program, Claude Code would complain on every question.
 "$answerback" uninstall --everywhere ||
-    fail "the hook is still in the settings named above, so the programs stay" "correct those files, then run this again"
+    fail "the hook is still in the settings files named above, so the programs were not removed" "correct those files, then run this again"
 if command -v systemctl >/dev/null && [[ -f $HOME/.config/systemd/user/answerback.service ]]; then
     systemctl --user disable --now answerback || true
     rm -f "$HOME/.config/systemd/user/answerback.service"

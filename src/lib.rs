@@ -22,6 +22,7 @@ mod daemon;
 mod doctor;
 mod durable;
 mod http;
+mod inbox;
 mod instance;
 mod notify;
 mod picker;

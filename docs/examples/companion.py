@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The smallest companion: answers every yes-or-no question with what its owner says."""
+"""The smallest companion: prints every question and sends the answer that its user types."""
 import json, os, pathlib, sys, urllib.request
 
 state = pathlib.Path(os.environ.get("XDG_STATE_HOME", pathlib.Path.home() / ".local/state")) / "answerback"

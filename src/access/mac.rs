@@ -1,43 +1,42 @@
-//! Messages that only who has the key could have written: HMAC-SHA256.
+//! Message authentication codes: HMAC-SHA256. Only a holder of the key can make one.
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
-
-/// The block of SHA-256, which is what a key is brought to.
-const BLOCK: usize = 64;
+use sha2::Sha256;
 
 /// A key, ready to be used. Its `Debug` shows nothing.
 #[derive(Clone)]
 pub struct MacKey(Hmac<Sha256>);
 
 impl MacKey {
-    /// A key of any length, as the standard has it: a long one is hashed, a short one filled up with zeros.
+    /// Takes a key of any length.
+    #[expect(
+        clippy::expect_used,
+        reason = "HMAC takes a key of any length: the trait is shared with ciphers, which do not"
+    )]
     pub fn new(key: &[u8]) -> Self {
-        let mut block = [0; BLOCK];
-        if key.len() <= BLOCK {
-            block[..key.len()].copy_from_slice(key);
-        } else {
-            block[..32].copy_from_slice(&Sha256::digest(key));
-        }
-        Self(Hmac::new(&block.into()))
+        Self(Hmac::new_from_slice(key).expect("HMAC takes a key of any length"))
     }
 
-    /// The signature of these parts, one after the other.
+    /// Signs these parts, one after the other.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
-        parts.iter().fold(self.0.clone(), |mac, part| mac.chain_update(part)).finalize().into_bytes().into()
+        self.over(parts).finalize().into_bytes().into()
     }
 
     /// The same as 64 hexadecimal digits.
     pub fn sign_hex(&self, parts: &[&[u8]]) -> String {
-        self.sign(parts).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.sign(parts))
     }
 
-    /// Whether a signature is right. How long that takes does not tell how wrong it is.
+    /// Whether a signature is right. How long that takes does not tell how wrong it is. Digits of either case are taken: a signature
+    /// names nothing, so it does no harm that it can be written in two ways.
     pub fn verify_hex(&self, parts: &[&[u8]], signature: &str) -> bool {
-        self.sign_hex(parts).as_bytes().ct_eq(signature.as_bytes()).into()
+        hex::decode(signature).is_ok_and(|signature| self.over(parts).verify_slice(&signature).is_ok())
+    }
+
+    fn over(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
+        parts.iter().fold(self.0.clone(), |mac, part| mac.chain_update(part))
     }
 }
 

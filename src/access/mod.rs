@@ -1,10 +1,243 @@
-//! Who may do what. Every credential is made, kept and recognised here. It knows no HTTP: a request is translated before it asks.
+//! Who may do what. Every credential is made, kept and recognised here.
+//!
+//! This room knows no HTTP. A request is translated into an [`Entrance`] and the credential it presents; `http` turns the answer into
+//! statuses and words.
 
+mod caller;
+mod device_name;
+mod devices;
+mod entrance;
+mod expiring;
+mod launch_code;
+mod loopback;
 mod mac;
-pub mod pairing;
+mod pairing;
+mod throttle;
 mod ticket;
 mod token;
 
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::store::{Device, DeviceKind, Store, StoreError};
+
+pub use caller::{Caller, Scope};
+pub use entrance::{Entrance, machine_of};
+pub use expiring::Expiring;
+pub use launch_code::LaunchCode;
 pub use mac::MacKey;
+pub use pairing::{Check, Claim, NewPairing, Stage};
 pub use ticket::{Ticket, Tickets};
 pub use token::{Token, TokenHash, Tokens};
+
+use device_name::{device_name, harmless};
+use devices::Devices;
+use launch_code::LaunchCodes;
+use pairing::{Fetch, Pairings};
+use throttle::Throttle;
+
+/// Why a launch code signs nobody in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// Another user of this machine presents the code.
+    #[error("the code belongs to another user")]
+    OtherUser,
+    /// The code is presented from another machine.
+    #[error("the code belongs to another machine")]
+    OtherMachine,
+    /// The code was used, has expired, or was never given out.
+    #[error("the code is not good")]
+    BadCode,
+    /// There is no randomness to make a token of.
+    #[error(transparent)]
+    NoRandomness(#[from] getrandom::Error),
+    /// The device could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a device gets for its claim.
+#[derive(Debug)]
+pub enum Fetched {
+    /// The person let the device in. This is its token.
+    Token(Token),
+    /// The person has not decided yet.
+    Waiting,
+    /// The person refused.
+    Refused,
+    /// The claim has expired, or never existed.
+    Gone,
+}
+
+/// Who may do what in one daemon; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Access(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    api: TokenHash,
+    hook: TokenHash,
+    tickets: Tickets,
+    launch_codes: LaunchCodes,
+    pairings: Pairings,
+    devices: Devices,
+    throttle: Throttle,
+}
+
+impl Access {
+    /// The store keeps the devices that are signed in.
+    pub fn new(tokens: &Tokens, store: Store) -> Self {
+        Self(Arc::new(Shared {
+            api: tokens.api.hash(),
+            hook: tokens.hook.hash(),
+            tickets: Tickets::new(tokens),
+            launch_codes: LaunchCodes::default(),
+            pairings: Pairings::default(),
+            devices: Devices::new(store),
+            throttle: Throttle::default(),
+        }))
+    }
+
+    /// Who presents this credential at this entrance; `None` if it is not good there. `agent` is the client's name for itself.
+    ///
+    /// On the socket no credential is needed, because the kernel vouches for the user. The tokens of `daemon.json` count on this machine
+    /// only: they are never meant to leave it. From elsewhere, only devices that were paired are let in. A ticket counts everywhere,
+    /// because its button may be pressed anywhere.
+    pub async fn identify(
+        &self,
+        entrance: Entrance,
+        presented: Option<&[u8]>,
+        agent: Option<&str>,
+    ) -> Result<Option<Caller>, StoreError> {
+        if entrance == Entrance::Socket {
+            return Ok(Some(Caller::on_socket(agent)));
+        }
+        let Some(presented) = presented else { return Ok(Some(Caller::Anonymous)) };
+        if let Some(ticket) = self.0.tickets.check(presented) {
+            return Ok(Some(Caller::with_ticket(ticket, agent)));
+        }
+        let presented = TokenHash::of(presented);
+        if entrance.is_local() && presented == self.0.api {
+            return Ok(Some(Caller::with_token(agent)));
+        }
+        if entrance.is_local() && presented == self.0.hook {
+            return Ok(Some(Caller::Hook));
+        }
+        let device = self.0.devices.find(presented).await?;
+        let device = device.filter(|device| entrance.is_local() || device.kind == DeviceKind::Paired);
+        Ok(device.map(|device| Caller::with_device(device, agent)))
+    }
+
+    /// Notes that somebody failed to show a good credential. If that was one time too many, it returns how long they have to wait.
+    pub fn failed(&self, entrance: Entrance) -> Option<Duration> {
+        self.0.throttle.failed(entrance.blamed()?, Instant::now())
+    }
+
+    /// Makes a one-time code for a browser of our user on this machine.
+    pub fn launch(&self) -> Result<LaunchCode, getrandom::Error> {
+        self.0.launch_codes.launch(Instant::now())
+    }
+
+    /// Trades a launch code for a token. The browser is called `name`, or else by what its `agent` gives away.
+    pub async fn sign_in(
+        &self,
+        entrance: Entrance,
+        code: &str,
+        name: Option<&str>,
+        agent: Option<&str>,
+    ) -> Result<Token, SignInError> {
+        match entrance {
+            Entrance::Socket => {}
+            Entrance::Local { local, remote } if loopback::is_own_user(local, remote).await => {}
+            Entrance::Local { .. } => {
+                tracing::warn!("another user was kept from signing in with a launch code");
+                return Err(SignInError::OtherUser);
+            }
+            Entrance::Public(_) | Entrance::Lan(_) => return Err(SignInError::OtherMachine),
+        }
+        if !self.0.launch_codes.take(code, Instant::now()) {
+            return Err(SignInError::BadCode);
+        }
+        let token = Token::generate()?;
+        self.0.devices.add(device_name(name, agent), DeviceKind::Page, &token).await?;
+        Ok(token)
+    }
+
+    /// Makes a code that lets one device in. The device is called `name`, or else what it calls itself.
+    pub fn begin_pairing(&self, name: Option<&str>) -> Result<NewPairing, getrandom::Error> {
+        self.0.pairings.begin(name.and_then(harmless), Instant::now())
+    }
+
+    /// How far a pairing has come, and the name of its device; `None` if there is no such pairing.
+    pub fn look(&self, id: &str) -> Option<(Stage, Option<String>)> {
+        self.0.pairings.look(id, Instant::now())
+    }
+
+    /// Returns once a device has claimed the code of this pairing, or none can any more.
+    pub async fn until_claimed(&self, id: &str) {
+        self.0.pairings.until_claimed(id).await;
+    }
+
+    /// A person types the digits that the device shows; `None` if there is no such pairing.
+    pub fn confirm(&self, id: &str, typed: &str) -> Result<Option<Check>, getrandom::Error> {
+        self.0.pairings.confirm(id, typed, Instant::now())
+    }
+
+    /// A person refuses to let the device in; `false` if it is too late for that.
+    pub fn refuse(&self, id: &str) -> bool {
+        self.0.pairings.refuse(id, Instant::now())
+    }
+
+    /// A device shows the code of a pairing; `None` if the code is not good, or not any more.
+    pub fn claim(
+        &self,
+        code: &str,
+        name: Option<&str>,
+        agent: Option<&str>,
+    ) -> Result<Option<Claim>, getrandom::Error> {
+        self.0.pairings.claim(code, device_name(name, agent), Instant::now())
+    }
+
+    /// Returns once the person has decided about this claim, or it is too late.
+    pub async fn until_decided(&self, claim: &str) {
+        self.0.pairings.until_decided(TokenHash::of(claim.as_bytes())).await;
+    }
+
+    /// A device comes for its token. The first time, it is put on the list of devices. Two requests with the same claim may do that at
+    /// the same time; the device is on the list once.
+    pub async fn fetch(&self, claim: &str) -> Result<Fetched, StoreError> {
+        let claim = TokenHash::of(claim.as_bytes());
+        match self.0.pairings.fetch(claim, Instant::now()) {
+            Fetch::Granted { name, token, is_listed } => {
+                if !is_listed {
+                    let id = self.0.devices.add(name, DeviceKind::Paired, &token).await?;
+                    self.0.pairings.note_listed(claim, Instant::now());
+                    tracing::info!(id, "a device was paired");
+                }
+                Ok(Fetched::Token(token))
+            }
+            Fetch::Waiting => Ok(Fetched::Waiting),
+            Fetch::Refused => Ok(Fetched::Refused),
+            Fetch::Gone => Ok(Fetched::Gone),
+        }
+    }
+
+    /// The devices that are signed in, oldest first.
+    pub async fn devices(&self) -> Result<Vec<Device>, StoreError> {
+        self.0.devices.list().await
+    }
+
+    /// Signs a device out; `false` if there is none with this id. Its token is refused from now on.
+    pub async fn revoke(&self, id: i64) -> Result<bool, StoreError> {
+        self.0.devices.revoke(id).await
+    }
+
+    /// Returns when the device is signed out, at once if it was before.
+    pub fn revoked(&self, id: i64) -> impl Future<Output = ()> + Send + use<> {
+        self.0.devices.revoked(id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,33 +1,38 @@
-//! Letting a new device in, as a matter of who has shown what to whom. No I/O; the time is handed in.
+//! Pairing: letting a new device in.
 //!
-//! The daemon makes a code, which a person carries to the device (as a QR code). The device claims it and gets six digits to
-//! show. The person types them where the code was made: so the device that is let in is the one they hold, whoever else
-//! has seen the code. Only then the device gets its token.
+//! The daemon makes a code, and a person carries it to the device as a QR code. The device claims the code and gets six digits to show.
+//! The person types the digits where the code was made. So the device that is let in is the one in the person's hand, whoever else has
+//! seen the code. Only then does the device get its token.
+//!
+//! There is no I/O here. The time is handed in, except where something is waited for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::access::{Token, TokenHash};
+use super::{Expiring, Token, TokenHash};
 
 /// How long a code can be claimed; then how long the digits can be confirmed; then how long the token can be fetched.
-pub const STEP: Duration = Duration::from_secs(5 * 60);
-/// How often the digits may be wrong, the last one included.
+const STEP: Duration = Duration::from_secs(5 * 60);
+/// Three steps, and one more to tell both sides how it ended.
+const LIFETIME: Duration = STEP.saturating_mul(4);
+/// How often the digits may be wrong, the last time included.
 const ATTEMPTS: u8 = 3;
-/// More at once nobody needs; the oldest gives way.
+/// Nobody needs more at once.
 const MAX_PAIRINGS: usize = 16;
-/// 128 bits: as many as make a QR code that still fits into a terminal.
+/// 128 bits: the QR code still fits into a terminal.
 const CODE: usize = 32;
 const ID: usize = 12;
 
-/// What was made for a new pairing.
+/// A pairing that has begun.
 #[derive(Debug)]
 pub struct NewPairing {
-    /// Names it, for who may confirm it.
+    /// Names the pairing to the person's side.
     pub id: String,
-    /// For the device, once.
+    /// The secret that a person carries to the device.
     pub code: String,
+    /// How long the code is good.
+    pub good_for: Duration,
 }
 
 /// What a device gets for a code.
@@ -35,54 +40,51 @@ pub struct NewPairing {
 pub struct Claim {
     /// The secret that fetches the token.
     pub claim: Token,
-    /// For the device to show.
+    /// The digits that the device shows.
     pub check: String,
 }
 
-/// How far it has come.
+/// How far a pairing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Nobody has claimed the code.
+    /// No device has claimed the code.
     Waiting,
     /// A device shows its digits.
     Claimed,
-    /// They were typed in.
+    /// The person typed them.
     Confirmed,
-    /// A person said no, or mistyped too often.
+    /// The person refused, or mistyped too often.
     Refused,
     /// It took too long.
     Expired,
 }
 
-/// What typing the digits came to.
+/// The result of typing the digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// They are right.
     Right,
-    /// They are wrong, and may be typed again so often.
+    /// They are wrong. This many attempts are left.
     Wrong(u8),
-    /// They are wrong once too often, or it is over.
+    /// They are wrong once too often, or the pairing is over.
     Over,
 }
 
-/// What becomes of a claim.
+/// The state of a claim.
 #[derive(Debug)]
-pub enum Fetch {
-    /// A device with this name is let in, with this token; whether it was before. The same claim gets the same token: a device that
-    /// slept through the first reply asks again.
+pub(super) enum Fetch {
+    /// The device is let in. The same claim always gets the same token, because a device that slept through the first reply asks again.
     Granted {
-        /// For the list of devices.
         name: String,
-        /// For the device.
         token: Token,
-        /// Whether it is on that list.
-        is_in: bool,
+        /// Whether the device is on the list already.
+        is_listed: bool,
     },
-    /// Not yet.
+    /// The person has not decided yet.
     Waiting,
-    /// A person said no.
+    /// The person refused.
     Refused,
-    /// There is no such claim, or not any more.
+    /// The claim has expired, or never existed.
     Gone,
 }
 
@@ -90,9 +92,10 @@ pub enum Fetch {
 struct Pairing {
     id: String,
     code: TokenHash,
-    /// What the person calls the device, else it calls itself.
+    /// The person's name for the device, or else the device's own.
     name: Option<String>,
     state: State,
+    /// The end of the present step.
     until: Instant,
 }
 
@@ -100,7 +103,7 @@ struct Pairing {
 enum State {
     Waiting,
     Claimed { claim: TokenHash, check: String, wrong: u8 },
-    Confirmed { claim: TokenHash, token: Token, is_in: bool },
+    Confirmed { claim: TokenHash, token: Token, is_listed: bool },
     Refused { claim: Option<TokenHash> },
 }
 
@@ -123,133 +126,155 @@ impl Pairing {
         }
     }
 
+    fn go_on(&mut self, state: State, now: Instant) {
+        self.state = state;
+        self.until = now + STEP;
+    }
+
     fn refuse(&mut self) {
         self.state = State::Refused { claim: self.claim() };
     }
+
+    fn check(&mut self, typed: &str, token: Token, now: Instant) -> Check {
+        let is_over = self.stage(now) != Stage::Claimed;
+        let State::Claimed { claim, check, wrong } = &mut self.state else { return Check::Over };
+        if is_over {
+            return Check::Over;
+        }
+        if *check == typed {
+            let claim = *claim;
+            self.go_on(State::Confirmed { claim, token, is_listed: false }, now);
+            return Check::Right;
+        }
+        *wrong += 1;
+        if *wrong < ATTEMPTS {
+            return Check::Wrong(ATTEMPTS - *wrong);
+        }
+        self.refuse();
+        Check::Over
+    }
+
+    fn fetch(&self, now: Instant) -> Fetch {
+        match &self.state {
+            State::Refused { .. } => Fetch::Refused,
+            _ if now >= self.until => Fetch::Gone,
+            State::Confirmed { token, is_listed, .. } => {
+                let name = self.name.clone().unwrap_or_default();
+                Fetch::Granted { name, token: token.clone(), is_listed: *is_listed }
+            }
+            State::Waiting | State::Claimed { .. } => Fetch::Waiting,
+        }
+    }
 }
 
-/// The pairings under way.
-#[derive(Debug, Default)]
-pub struct Pairings {
-    all: Mutex<Vec<Pairing>>,
+/// The pairings under way, and those that were over a moment ago.
+#[derive(Debug)]
+pub(super) struct Pairings {
+    all: Expiring<Pairing>,
     changes: watch::Sender<()>,
+}
+
+impl Default for Pairings {
+    fn default() -> Self {
+        Self { all: Expiring::new(MAX_PAIRINGS, LIFETIME), changes: watch::Sender::default() }
+    }
 }
 
 impl Pairings {
     /// Makes a code.
-    pub fn begin(&self, name: Option<String>, now: Instant) -> Result<NewPairing, getrandom::Error> {
+    pub(super) fn begin(&self, name: Option<String>, now: Instant) -> Result<NewPairing, getrandom::Error> {
         let random = Token::generate()?;
         let (code, rest) = random.reveal().split_at(CODE);
-        let new = NewPairing { id: rest[..ID].to_owned(), code: code.to_owned() };
-        let mut all = self.lock();
-        // What is over is told for a while.
-        all.retain(|pairing| now < pairing.until + STEP);
-        let surplus = (all.len() + 1).saturating_sub(MAX_PAIRINGS);
-        all.drain(..surplus);
+        let new = NewPairing { id: rest[..ID].to_owned(), code: code.to_owned(), good_for: STEP };
         let code = TokenHash::of(code.as_bytes());
-        all.push(Pairing { id: new.id.clone(), code, name, state: State::Waiting, until: now + STEP });
+        self.all.add(Pairing { id: new.id.clone(), code, name, state: State::Waiting, until: now + STEP }, now);
         Ok(new)
     }
 
-    /// A device shows the code; `None` if it is not good (any more).
-    pub fn claim(&self, code: &str, name: String, now: Instant) -> Result<Option<Claim>, getrandom::Error> {
+    /// A device shows the code; `None` if the code is not good, or not any more.
+    pub(super) fn claim(&self, code: &str, name: String, now: Instant) -> Result<Option<Claim>, getrandom::Error> {
         let claim = Claim { claim: Token::generate()?, check: six_digits()? };
         let code = TokenHash::of(code.as_bytes());
-        let mut all = self.lock();
-        let Some(pairing) = all.iter_mut().find(|pairing| pairing.code == code) else { return Ok(None) };
-        if pairing.stage(now) != Stage::Waiting {
-            return Ok(None);
-        }
-        pairing.name.get_or_insert(name);
-        pairing.state = State::Claimed { claim: claim.claim.hash(), check: claim.check.clone(), wrong: 0 };
-        pairing.until = now + STEP;
-        self.changes.send_replace(());
-        Ok(Some(claim))
+        let is_it = |pairing: &Pairing| pairing.code == code && pairing.stage(now) == Stage::Waiting;
+        let claimed = self.all.with(now, is_it, |pairing| {
+            pairing.name.get_or_insert(name);
+            let state = State::Claimed { claim: claim.claim.hash(), check: claim.check.clone(), wrong: 0 };
+            pairing.go_on(state, now);
+        });
+        self.changes.send_if_modified(|()| claimed.is_some());
+        Ok(claimed.map(|()| claim))
     }
 
-    /// How far it has come, and with what device; `None` if there is no such pairing.
-    pub fn look(&self, id: &str, now: Instant) -> Option<(Stage, Option<String>)> {
-        let all = self.lock();
-        let pairing = all.iter().find(|pairing| pairing.id == id)?;
-        Some((pairing.stage(now), pairing.name.clone()))
+    /// How far a pairing has come, and the name of its device; `None` if there is no such pairing.
+    pub(super) fn look(&self, id: &str, now: Instant) -> Option<(Stage, Option<String>)> {
+        self.all.with(now, |pairing| pairing.id == id, |pairing| (pairing.stage(now), pairing.name.clone()))
     }
 
-    /// A person types the digits that the device shows. Without randomness nobody is let in.
-    pub fn confirm(&self, id: &str, typed: &str, now: Instant) -> Result<Option<Check>, getrandom::Error> {
+    /// A person types the digits that the device shows; `None` if there is no such pairing. Without randomness nobody is let in.
+    pub(super) fn confirm(&self, id: &str, typed: &str, now: Instant) -> Result<Option<Check>, getrandom::Error> {
         let token = Token::generate()?;
-        Ok(self.check(id, typed, token, now))
+        let check = self.all.with(now, |pairing| pairing.id == id, |pairing| pairing.check(typed, token, now));
+        self.changes.send_if_modified(|()| check.is_some());
+        Ok(check)
     }
 
-    fn check(&self, id: &str, typed: &str, token: Token, now: Instant) -> Option<Check> {
-        let mut all = self.lock();
-        let pairing = all.iter_mut().find(|pairing| pairing.id == id)?;
-        let is_over = pairing.stage(now) != Stage::Claimed;
-        let State::Claimed { claim, check, wrong } = &mut pairing.state else { return Some(Check::Over) };
-        if is_over {
-            return Some(Check::Over);
-        }
-        if *check == typed {
-            pairing.state = State::Confirmed { claim: *claim, token, is_in: false };
-            pairing.until = now + STEP;
-            self.changes.send_replace(());
-            return Some(Check::Right);
-        }
-        *wrong += 1;
-        if *wrong < ATTEMPTS {
-            return Some(Check::Wrong(ATTEMPTS - *wrong));
-        }
-        pairing.refuse();
-        self.changes.send_replace(());
-        Some(Check::Over)
-    }
-
-    /// A person says no; `false` if there is nothing to say no to.
-    pub fn refuse(&self, id: &str, now: Instant) -> bool {
-        let mut all = self.lock();
-        let pairing = all.iter_mut().find(|pairing| pairing.id == id);
-        let pairing = pairing.filter(|pairing| matches!(pairing.stage(now), Stage::Waiting | Stage::Claimed));
-        let found = pairing.map(Pairing::refuse).is_some();
-        self.changes.send_replace(());
-        found
+    /// A person refuses to let the device in; `false` if it is too late for that.
+    pub(super) fn refuse(&self, id: &str, now: Instant) -> bool {
+        let is_undecided = |pairing: &Pairing| matches!(pairing.stage(now), Stage::Waiting | Stage::Claimed);
+        let is_it = |pairing: &Pairing| pairing.id == id && is_undecided(pairing);
+        let refused = self.all.with(now, is_it, Pairing::refuse).is_some();
+        self.changes.send_if_modified(|()| refused);
+        refused
     }
 
     /// A device comes for its token.
-    pub fn fetch(&self, claim: TokenHash, now: Instant) -> Fetch {
-        let all = self.lock();
-        let Some(pairing) = all.iter().find(|pairing| pairing.claim() == Some(claim)) else { return Fetch::Gone };
-        match &pairing.state {
-            State::Refused { .. } => Fetch::Refused,
-            _ if now >= pairing.until => Fetch::Gone,
-            State::Confirmed { token, is_in, .. } => {
-                let name = pairing.name.clone().unwrap_or_default();
-                Fetch::Granted { name, token: token.clone(), is_in: *is_in }
-            }
-            _ => Fetch::Waiting,
+    pub(super) fn fetch(&self, claim: TokenHash, now: Instant) -> Fetch {
+        let fetched = self.all.with(now, |pairing| pairing.claim() == Some(claim), |pairing| pairing.fetch(now));
+        fetched.unwrap_or(Fetch::Gone)
+    }
+
+    /// Notes that the device is on the list. It is put there once, so a revoked device does not come back with an old claim.
+    pub(super) fn note_listed(&self, claim: TokenHash, now: Instant) {
+        self.all.with(
+            now,
+            |pairing| pairing.claim() == Some(claim),
+            |pairing| {
+                if let State::Confirmed { is_listed, .. } = &mut pairing.state {
+                    *is_listed = true;
+                }
+            },
+        );
+    }
+
+    /// Returns once a device has claimed the code of this pairing, or none can any more.
+    pub(super) async fn until_claimed(&self, id: &str) {
+        self.while_some(|now| {
+            let is_waiting = |pairing: &Pairing| pairing.id == id && pairing.stage(now) == Stage::Waiting;
+            self.all.with(now, is_waiting, |pairing| pairing.until)
+        })
+        .await;
+    }
+
+    /// Returns once the person has decided about this claim, or it is too late.
+    pub(super) async fn until_decided(&self, claim: TokenHash) {
+        self.while_some(|now| {
+            let is_waiting = |pairing: &Pairing| pairing.claim() == Some(claim) && pairing.stage(now) == Stage::Claimed;
+            self.all.with(now, is_waiting, |pairing| pairing.until)
+        })
+        .await;
+    }
+
+    /// Waits for as long as there is an end to wait for. Each change and that end are reasons to look again.
+    async fn while_some(&self, end: impl Fn(Instant) -> Option<Instant>) {
+        // Before the first look, so that no change falls between the two.
+        let mut changes = self.changes.subscribe();
+        while let Some(end) = end(Instant::now()) {
+            drop(tokio::time::timeout_at(end.into(), changes.changed()).await);
         }
-    }
-
-    /// The device is on the list now. It is put there once: who is revoked does not come back with an old claim.
-    pub fn let_in(&self, claimed: TokenHash) {
-        for pairing in self.lock().iter_mut() {
-            if let State::Confirmed { claim, is_in, .. } = &mut pairing.state
-                && *claim == claimed
-            {
-                *is_in = true;
-            }
-        }
-    }
-
-    /// Says when anything has changed.
-    pub fn changes(&self) -> watch::Receiver<()> {
-        self.changes.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Pairing>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Every combination as likely as any other, to 14 digits.
+/// Six random digits. A 64-bit number is so large that each combination is as likely as any other.
 fn six_digits() -> Result<String, getrandom::Error> {
     Ok(format!("{:06}", getrandom::u64()? % 1_000_000))
 }
@@ -264,10 +289,10 @@ mod tests {
         (new, claim)
     }
 
-    /// Whether the token was there before; `None` if there is none.
+    /// The device's name, its token, and whether it is on the list; `None` if there is no token.
     fn fetched(pairings: &Pairings, claim: &Claim, now: Instant) -> Option<(String, String, bool)> {
         match pairings.fetch(claim.claim.hash(), now) {
-            Fetch::Granted { name, token, is_in } => Some((name, token.reveal().to_owned(), is_in)),
+            Fetch::Granted { name, token, is_listed } => Some((name, token.reveal().to_owned(), is_listed)),
             _ => None,
         }
     }
@@ -288,10 +313,10 @@ mod tests {
         assert_eq!(pairings.look(&new.id, now), Some((Stage::Claimed, Some("Phone".into()))));
         assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Waiting));
         assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Right));
-        let (name, token, is_in) = fetched(&pairings, &claim, now).unwrap();
-        assert_eq!((name.as_str(), is_in), ("Phone", false));
+        let (name, token, is_listed) = fetched(&pairings, &claim, now).unwrap();
+        assert_eq!((name.as_str(), is_listed), ("Phone", false));
         // It may have slept through the reply, and asks again.
-        pairings.let_in(claim.claim.hash());
+        pairings.note_listed(claim.claim.hash(), now);
         assert_eq!(fetched(&pairings, &claim, now), Some((name, token, true)));
         assert_eq!(stage(&pairings, &new.id, now), Stage::Confirmed);
         assert!(!pairings.refuse(&new.id, now));
@@ -306,6 +331,7 @@ mod tests {
         let late = pairings.begin(None, now).unwrap();
         assert!(pairings.claim(&late.code, "Late".into(), now + STEP).unwrap().is_none());
         assert_eq!(stage(&pairings, &late.id, now + STEP), Stage::Expired);
+        assert_eq!(pairings.look(&late.id, now + LIFETIME), None);
     }
 
     #[test]

@@ -99,10 +99,14 @@ pub fn ip_host(ip: IpAddr) -> String {
     }
 }
 
+/// What this machine calls itself.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase()
+}
+
 /// The names that other machines may use for this one: its host name, and its name in mDNS.
 pub fn host_names() -> Vec<String> {
-    let uname = rustix::system::uname();
-    let name = uname.nodename().to_string_lossy().to_ascii_lowercase();
+    let name = host_name();
     let is_name = !name.is_empty()
         && name != "localhost"
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));

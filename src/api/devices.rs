@@ -1,4 +1,4 @@
-//! What is said about letting devices in.
+//! Types for pairing devices, and for the list of devices.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,28 @@ use crate::store::{Device, DeviceKind};
 
 use super::time;
 
-/// A new device shall be let in.
+/// Starts a pairing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct PairingRequest {
-    /// What to call it; otherwise it says so itself.
+    /// A name for the device. Without it, the device names itself.
     pub name: Option<String>,
 }
 
 /// A pairing that waits for its device.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Pairing {
-    /// For the calls that follow.
+    /// Names this pairing in later calls.
     pub id: String,
-    /// Good for one device.
+    /// The secret that the device shows. It works for one device.
     pub code: String,
-    /// What the device opens; the code is in it.
+    /// The page to open on the device. It contains the code.
     pub url: String,
-    /// SHA-256 of the certificate the device will see, as browsers show it; null where a proxy shows its own.
+    /// The SHA-256 fingerprint of the certificate that the device will see, in the form that browsers show. Null if a proxy shows its own
+    /// certificate.
     #[schema(required = true)]
     pub fingerprint: Option<String>,
-    /// How long the code is good.
+    /// How long the code is valid.
     pub expires_in_seconds: u64,
 }
 
@@ -35,15 +36,15 @@ pub struct Pairing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingState {
-    /// No device has shown the code.
+    /// No device has shown the code yet.
     Waiting,
-    /// One has, and shows six digits.
+    /// A device has shown the code. It displays six digits.
     Claimed,
-    /// They were typed in.
+    /// The person has typed these digits. The device may fetch its token.
     Confirmed,
-    /// Somebody said no, or mistyped too often.
+    /// The person refused the device, or typed wrong digits too often.
     Refused,
-    /// It took too long.
+    /// The time for a step ran out.
     Expired,
 }
 
@@ -51,41 +52,41 @@ pub enum PairingState {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PairingView {
     pub state: PairingState,
-    /// What the device is called, once there is one.
+    /// The name of the device. Null until the person or the device has given one.
     #[schema(required = true)]
     pub name: Option<String>,
 }
 
-/// A device shows the code.
+/// Sent by a device to show the code.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ClaimRequest {
-    /// From the URL.
+    /// From the URL of the pairing.
     pub code: String,
-    /// What the device calls itself.
+    /// The device's name for itself.
     #[serde(default)]
     pub name: Option<String>,
 }
 
-/// What a device gets for the code.
+/// The reply to a device that has shown the code.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Claimed {
-    /// Fetches the token.
+    /// A secret. The device fetches its token with it.
     pub claim: String,
-    /// Six digits to show to the person.
+    /// Six digits that the device shows to the person.
     pub check: String,
 }
 
-/// A device comes for its token.
+/// Sent by a device to fetch its token.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct TokenRequest {
     /// From `POST /v1/pairing/claim`.
     pub claim: String,
 }
 
-/// The digits that the device shows.
+/// Confirms a pairing.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ConfirmRequest {
-    /// Six of them.
+    /// The six digits that the device shows.
     #[schema(pattern = "^[0-9]{6}$")]
     pub check: String,
 }
@@ -93,13 +94,16 @@ pub struct ConfirmRequest {
 /// A browser or a phone that is signed in.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct DeviceView {
+    /// Never used for another device.
     pub id: i64,
     pub name: String,
+    /// How the device signed in.
     pub kind: DeviceKind,
+    /// The time at which the device signed in.
     #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// Give or take five minutes.
+    /// The time of its last request. It may be up to five minutes behind.
     #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub last_seen_at: Timestamp,
@@ -112,7 +116,7 @@ impl From<Device> for DeviceView {
     }
 }
 
-/// All of them, oldest first.
+/// All devices that are signed in, oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct DeviceList {
     pub devices: Vec<DeviceView>,

@@ -1,16 +1,17 @@
-//! What the HTTP API says and hears, as types: for the daemon that serves it and for the commands that use it.
+//! The requests and replies of the HTTP API, as types. The daemon serves them, and the commands use them.
 
 mod devices;
 mod hooks;
 mod schema;
+
+use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::ask::{Answer, Ask, Origin, Outcome, Question, QuestionFault, Receipt, Source};
-use crate::store::Change;
+use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
 
 pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
@@ -18,48 +19,58 @@ pub use devices::{
 };
 pub use hooks::{HookInput, HookOutput};
 
-/// One call that wants a person.
+/// One tool call that needs a person.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskView {
-    /// Its name: `session__toolUseId`.
+    /// The name of the ask: `session__toolUseId`.
     pub key: String,
-    /// Tells two lives of one key apart.
+    /// A key can be asked again after it was withdrawn or released, or has expired. Each time has an id of its own.
     pub id: i64,
-    /// The asking session.
+    /// The id of the session that asks. It is the first part of the key.
     pub session: String,
-    /// The tool call in it.
+    /// The id of the tool call. It is the second part of the key.
     pub tool_use_id: String,
-    /// Who asks.
+    /// Who opened the ask.
     pub origin: Origin,
-    /// The directory the asker works in.
+    /// The directory that the asker works in. Null if it is unknown.
     #[schema(required = true)]
     pub project: Option<String>,
-    /// What is asked.
+    /// What sort of decision is wanted.
+    // A daemon from before there were kinds does not say. It knows only questions.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub kind: Kind,
+    /// The thing to decide about, in a shape that depends on the kind. Null for a question.
+    #[schema(value_type = Option<Object>, required = true)]
+    pub subject: Option<Subject>,
+    /// The questions of the call, in their order.
     pub questions: Vec<Question>,
     pub state: State,
-    /// The agent's own dialog is open at the same time, and the first answer wins.
+    /// Whether the agent's own dialog is open at the same time. The first answer wins.
     pub racing: bool,
-    /// Nobody waits right now; the answer is kept for the resumed run.
+    /// Whether the run has ended to wait for the answer. The answer is kept until the run is resumed.
     pub deferred: bool,
+    /// The time at which the ask was opened.
     #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub opened_at: Timestamp,
-    /// When it is too late.
+    /// The deadline. Null if there is none.
     #[serde(serialize_with = "time_or_null")]
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub expires_at: Option<Timestamp>,
+    /// The time at which the ask ended. Null while it is open.
     #[serde(serialize_with = "time_or_null")]
     #[schema(value_type = Option<String>, format = DateTime, required = true)]
     pub settled_at: Option<Timestamp>,
-    /// How it ended; null while it is open.
+    /// How the ask ended. Null while it is open.
     #[schema(required = true)]
     pub outcome: Option<OutcomeView>,
-    /// What the agent was seen to have received; null until it is seen.
+    /// The agent's own report of the answers that it received. Null until there is one.
     #[schema(required = true)]
     pub receipt: Option<Receipt>,
 }
 
-/// Always with milliseconds, so that times as texts sort as times.
+/// Writes a time with milliseconds always, so that the texts sort in the order of the times.
 fn time<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{time:.3}"))
 }
@@ -71,13 +82,13 @@ fn time_or_null<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Resul
     }
 }
 
-/// Whether an ask wants an answer.
+/// Whether an ask still waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It does.
+    /// It waits for an answer.
     Open,
-    /// It has an outcome.
+    /// It has its outcome.
     Settled,
 }
 
@@ -85,47 +96,20 @@ pub enum State {
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct OutcomeView {
     pub kind: OutcomeKind,
-    /// Question text to answer.
+    /// The answers, by the text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
     pub answers: Option<IndexMap<String, String>>,
-    /// Question text to note.
+    /// The notes, by the text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
     pub notes: Option<IndexMap<String, String>>,
-    /// Why it was dismissed.
+    /// The reason that came with a dismissal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who did it.
+    /// Who settled the ask. Null if nobody did, as when it expires.
     #[schema(required = true)]
     pub by: Option<Source>,
-}
-
-/// How an ask ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "see ask::Outcome")]
-pub enum OutcomeKind {
-    Answered,
-    AnsweredInTerminal,
-    Dismissed,
-    Released,
-    Expired,
-    Withdrawn,
-}
-
-impl OutcomeKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::AnsweredInTerminal => "answered_in_terminal",
-            Self::Dismissed => "dismissed",
-            Self::Released => "released",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-        }
-    }
 }
 
 impl From<&Ask> for AskView {
@@ -137,6 +121,8 @@ impl From<&Ask> for AskView {
             tool_use_id: ask.key.tool_use_id().to_owned(),
             origin: ask.origin,
             project: ask.project.clone(),
+            kind: ask.kind,
+            subject: ask.subject.clone(),
             questions: ask.questions.iter().cloned().collect(),
             state: if ask.is_open() { State::Open } else { State::Settled },
             racing: ask.racing,
@@ -153,37 +139,46 @@ impl From<&Ask> for AskView {
     }
 }
 
+impl AskView {
+    /// A word or two about the ask. May be empty.
+    pub fn title(&self) -> Cow<'_, str> {
+        self.kind.title(self.subject.as_ref(), &self.questions)
+    }
+
+    /// One sentence that stands for the whole ask.
+    pub fn summary(&self) -> Cow<'_, str> {
+        self.kind.summary(self.subject.as_ref(), &self.questions)
+    }
+
+    /// One sentence for each question, in their order.
+    pub fn lines(&self) -> Vec<Cow<'_, str>> {
+        self.kind.lines(self.subject.as_ref(), &self.questions)
+    }
+}
+
 impl OutcomeView {
     fn new(outcome: &Outcome, by: Option<Source>) -> Self {
-        let plain = |kind| Self { kind, answers: None, notes: None, reason: None, by };
-        match outcome {
-            Outcome::Answered(answer) => plain(OutcomeKind::Answered).with(answer),
-            Outcome::AnsweredInTerminal(answer) => plain(OutcomeKind::AnsweredInTerminal).with(answer),
-            Outcome::Dismissed { reason } => Self { reason: reason.clone(), ..plain(OutcomeKind::Dismissed) },
-            Outcome::Released => plain(OutcomeKind::Released),
-            Outcome::Expired => plain(OutcomeKind::Expired),
-            Outcome::Withdrawn => plain(OutcomeKind::Withdrawn),
-        }
+        let answer = outcome.answer();
+        let notes = answer.map(|answer| &answer.notes).filter(|notes| !notes.is_empty());
+        let reason = match outcome {
+            Outcome::Dismissed { reason } => reason.clone(),
+            _ => None,
+        };
+        let answers = answer.map(|answer| answer.answers.clone());
+        Self { kind: outcome.kind(), answers, notes: notes.cloned(), reason, by }
     }
 }
 
-impl OutcomeView {
-    fn with(self, answer: &Answer) -> Self {
-        let notes = (!answer.notes.is_empty()).then(|| answer.notes.clone());
-        Self { answers: Some(answer.answers.clone()), notes, ..self }
-    }
-}
-
-/// Some asks, newest first.
+/// A page of asks, newest first.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskList {
     pub asks: Vec<AskView>,
-    /// The newest change this list knows of: for `since`, and for `Last-Event-ID`.
+    /// The newest change that this list includes. Send it as `since`, or as `Last-Event-ID`.
     pub cursor: String,
-    /// There are more: for `before`.
+    /// Send this as `before` to get the next page. Null on the last page.
     #[schema(required = true)]
     pub next: Option<i64>,
-    /// So many are left out because the store cannot read them any more: `answerback doctor` names them.
+    /// How many asks are missing because their rows in the store are damaged. `answerback doctor` names them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: usize,
 }
@@ -192,40 +187,41 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The directories there are asks of.
+/// All projects that have asks.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ProjectList {
+    /// Their directories.
     pub projects: Vec<String>,
 }
 
-/// What surrounds an ask, as far as it can be read.
+/// The situation in which an ask came up, as far as the session's transcript can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskContext {
-    /// The last thing the agent said before it asked.
+    /// The last thing that the agent said before it asked. Null if it is unknown.
     #[schema(required = true)]
     pub said: Option<String>,
-    /// The branch it works on.
+    /// The git branch that the agent works on. Null if it is unknown.
     #[schema(required = true)]
     pub branch: Option<String>,
 }
 
-/// Which preview to show.
+/// Names one option of an ask. Its preview will be shown.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PreviewRequest {
-    /// The place of the question, from 0.
+    /// The number of the question, from 0.
     #[schema(maximum = 15)]
     #[serde(deserialize_with = "schema::whole")]
     pub question: usize,
-    /// The place of the option, from 0.
+    /// The number of the option, from 0.
     #[schema(maximum = 63)]
     #[serde(deserialize_with = "schema::whole")]
     pub option: usize,
 }
 
-/// Where a preview can be looked at, once.
+/// Where the preview is.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PreviewPlace {
-    /// For the frame it is shown in.
+    /// The path for a frame. It works once.
     pub path: String,
 }
 
@@ -235,9 +231,9 @@ pub struct EventView {
     /// `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed` or `ask.receipt`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its place in the order of all changes.
+    /// The place of this event in the order of all changes.
     pub cursor: String,
-    /// The ask: as it was then, in a live event; as it is now, in a replayed one or if it is large.
+    /// The ask. A live event has it as it was right after the change. A replayed event, and any event of a large ask, has it as it is now.
     pub ask: AskView,
 }
 
@@ -251,7 +247,7 @@ impl From<&Change> for EventView {
     }
 }
 
-/// A question of any program.
+/// Questions of a program.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 #[schema(examples(json!({
     "questions": [{"question": "Deploy to production?", "options": [{"label": "Yes"}, {"label": "No"}]}],
@@ -259,111 +255,111 @@ impl From<&Change> for EventView {
     "timeout_seconds": 600
 })))]
 pub struct AskRequest {
-    /// What to ask. No two have the same text.
+    /// The questions. Each must have a text of its own.
     #[serde(deserialize_with = "schema::questions")]
     #[schema(min_items = 1, max_items = 16)]
     pub questions: Vec<Question>,
-    /// The directory it is about; at most 4 KiB in UTF-8.
+    /// The directory that the questions are about. At most 4 KiB in UTF-8.
     #[schema(max_length = 4096)]
     pub project: Option<String>,
-    /// After how many seconds nobody needs the answer any more.
+    /// The ask expires after this many seconds. Without it, there is no deadline.
     #[schema(format = Int64, maximum = 4294967295_u32)]
     #[serde(default, deserialize_with = "schema::whole_or_null")]
     pub timeout_seconds: Option<u32>,
 }
 
-/// An answer as it is sent. Each text has at most 16 KiB in UTF-8.
+/// The answers to an ask. Each text may have at most 16 KiB in UTF-8.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[schema(examples(json!({
     "answers": {"Deploy to production?": "Yes"},
     "notes": {"Deploy to production?": "but not before noon"}
 })))]
 pub struct AnswerRequest {
-    /// Question text to a label, a free text, or an array of labels for a multi-select question.
+    /// The answers, by the text of the question.
     #[schema(schema_with = schema::answers)]
     pub answers: IndexMap<String, Value>,
-    /// Question text to a note that goes along with its answer.
+    /// The notes, by the text of the question.
     #[serde(default)]
     #[schema(schema_with = schema::notes)]
     pub notes: IndexMap<String, String>,
-    /// Whether questions may be left unanswered.
+    /// Whether questions may stay unanswered. Without it, an answer must cover every question.
     #[serde(default)]
     pub partial: bool,
 }
 
-/// Why a question is not answered.
+/// Dismisses an ask.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 #[schema(examples(json!({"reason": "Not today."})))]
 pub struct DismissRequest {
-    /// The asker is told; at most 16 KiB in UTF-8.
+    /// The asker gets this text. At most 16 KiB in UTF-8.
     #[schema(max_length = 16384)]
     pub reason: Option<String>,
 }
 
-/// Nothing needs to be said.
+/// An empty object.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct Nothing {}
 
-/// What runs here.
+/// The version of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Version {
     pub version: String,
-    /// Changes when an older client would misunderstand.
+    /// The version of the API. It changes only if older clients would misunderstand the new one.
     pub protocol: u32,
-    /// The daemon's process.
+    /// The process id of the daemon.
     pub pid: u32,
 }
 
-/// A one-time code for a page.
+/// A one-time code that signs a page in.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Launch {
-    /// Good for one sign-in.
+    /// Valid for one sign-in.
     pub code: String,
-    /// And for so long.
+    /// How long the code is valid.
     pub expires_in_seconds: u64,
 }
 
-/// A page signs in.
+/// Signs a page in.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SessionRequest {
     /// From `POST /v1/launch`.
     pub code: String,
-    /// What to call this browser; otherwise it is told from its `User-Agent`.
+    /// A name for this browser. Without it, the name comes from the `User-Agent`.
     #[serde(default)]
     pub name: Option<String>,
 }
 
-/// A page's own token.
+/// The token of a page or a device.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Session {
-    /// For `Authorization: Bearer`.
+    /// Send it as `Authorization: Bearer TOKEN`.
     pub token: String,
 }
 
-/// What every error looks like: a stable type, a sentence a person understands, and what to do.
+/// The body of every error.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Problem {
-    /// Names the kind of error, and does not change.
+    /// The kind of error. Programs can rely on it, because it does not change.
     #[serde(rename = "type")]
     #[schema(pattern = "^urn:answerback:problem:[a-z-]+$")]
     pub kind: String,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
-    /// What happened.
+    /// What happened, as a sentence for people.
     pub title: String,
-    /// What to do about it.
+    /// What to do about it, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// After how many seconds it may be tried again.
+    /// How many seconds to wait before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u16>,
-    /// What is wrong with which question.
+    /// What is wrong with each question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<QuestionFault>,
-    /// The ask as it is, where somebody else settled it first.
+    /// The ask as it is now, if it was settled before this request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<AskView>>,
 }
@@ -371,9 +367,10 @@ pub struct Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::samples::ask;
 
     #[test]
-    fn times_as_texts_sort_as_times() {
+    fn the_texts_of_times_sort_in_the_order_of_the_times() {
         let text = |millis: i64| {
             let mut json = Vec::new();
             time(&Timestamp::from_millisecond(millis).unwrap(), &mut serde_json::Serializer::new(&mut json)).unwrap();
@@ -381,5 +378,17 @@ mod tests {
         };
         assert_eq!(text(640), "\"1970-01-01T00:00:00.640Z\"");
         assert!(text(1000) < text(1638) && text(1638) < text(1640));
+    }
+
+    #[test]
+    fn an_ask_without_a_kind_is_a_question() {
+        let mut json = serde_json::to_value(AskView::from(&ask(1, "s__t", "shop", 1))).unwrap();
+        assert_eq!((&json["kind"], &json["subject"]), (&Value::from("question"), &Value::Null));
+        let fields = json.as_object_mut().unwrap();
+        fields.remove("kind").unwrap();
+        fields.remove("subject").unwrap();
+        let view: AskView = serde_json::from_value(json).unwrap();
+        assert_eq!((view.kind, &view.subject), (Kind::Question, &None));
+        assert_eq!((view.title(), view.summary()), ("Database".into(), "Which database, 0?".into()));
     }
 }

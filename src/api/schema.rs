@@ -1,4 +1,4 @@
-//! Parts of the API's description that cannot be derived, and the reading of a body where serde alone would take too much.
+//! Parts of the API's description that cannot be derived, and readers for fields where serde alone would accept too much.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -7,10 +7,12 @@ use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, Object, Object
 
 use crate::ask::{MAX_TEXT, Question};
 
-/// Not blank. U+0085 is white space to Unicode, but not to the regular expressions of JSON Schema.
+/// One character that is not white space. U+0085 is named because it is white space in Unicode, but not in the regular expressions of JSON
+/// Schema.
 const NOT_BLANK: &str = r"[^\s\u0085]";
 
-/// A text that is not blank. The limit is in bytes; characters beyond ASCII have several.
+/// A text that is not blank. JSON Schema counts characters and the daemon counts bytes, so a text with characters beyond ASCII may be
+/// refused below this length.
 fn text() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
@@ -23,25 +25,27 @@ fn by_question(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Object).description(Some(description))
 }
 
-/// Question text to a text, or to several.
+/// An object with a text or several texts for each question.
 pub(super) fn answers() -> Object {
     let several = ArrayBuilder::new().items(text()).min_items(Some(1));
     let answer = OneOfBuilder::new().item(text()).item(several);
-    by_question("Question text to a label, a free text, or an array of labels where more than one may be chosen.")
+    by_question(
+        "The answers, by the text of the question: a label, a text of one's own, or an array of labels for a question with `multiSelect`.",
+    )
         .additional_properties(Some(AdditionalProperties::RefOr(answer.into())))
         .min_properties(Some(1))
         .build()
 }
 
-/// Question text to a text that may be empty.
+/// An object with a note for each question. A note may be empty.
 pub(super) fn notes() -> Object {
     let note = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_TEXT));
-    by_question("Question text to a note that goes along with its answer.")
+    by_question("The notes, by the text of the question. Each goes along with the answer.")
         .additional_properties(Some(AdditionalProperties::RefOr(note.into())))
         .build()
 }
 
-/// Questions and options as objects. serde would also take an array of the fields in their order.
+/// Reads questions and options as objects only. serde would also accept an array with the fields in their order.
 pub(super) fn questions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Question>, D::Error> {
     let questions = Vec::<Value>::deserialize(deserializer)?;
     let has_array = |values: &[Value]| values.iter().any(Value::is_array);
@@ -53,7 +57,7 @@ pub(super) fn questions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
     questions.into_iter().map(|question| Question::deserialize(question).map_err(D::Error::custom)).collect()
 }
 
-/// A whole number, also if it is written with a fraction of zero: to JSON Schema, `24.0` is an integer.
+/// Reads a whole number. It may have a fraction of zero, because `24.0` is an integer in JSON Schema.
 pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u32>>(deserializer: D) -> Result<T, D::Error> {
     let number = Number::deserialize(deserializer)?;
     let whole = number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(float));
@@ -63,7 +67,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u32>>(deserializer: D)
         .ok_or_else(|| D::Error::custom(format_args!("expected a whole number from 0 to {}, not {number}", u32::MAX)))
 }
 
-/// The same, or nothing.
+/// Like [`whole`], but takes null too.
 pub(super) fn whole_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     #[derive(Deserialize)]
     struct Whole(#[serde(deserialize_with = "whole")] u32);
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_are_told_by_their_value() {
+    fn a_number_is_whole_by_its_value_and_not_by_its_spelling() {
         let read = |json: &str| whole_or_null(&mut serde_json::Deserializer::from_str(json)).ok();
         for (json, number) in [("0", 0), ("24", 24), ("24.0", 24), ("1e3", 1000), ("-0.0", 0), ("4294967295", u32::MAX)]
         {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 const SEPARATOR: &str = "__";
 const MAX_PART: usize = 128;
+/// Begins the second part of a key whose asker did not name its call.
+const UNNAMED: &str = "unnamed-";
 
 /// The name of an ask, made of the asking session and the tool call in it. It is not a credential.
 ///
@@ -46,6 +48,16 @@ impl AskKey {
             return Err(KeyError::Ambiguous);
         }
         Ok(Self(format!("{session}{SEPARATOR}{tool_use_id}").into()))
+    }
+
+    /// A key for a call that its asker did not name. `distinct` tells it from other such calls.
+    pub fn unnamed(session: &str, distinct: &str) -> Result<Self, KeyError> {
+        Self::new(session, &format!("{UNNAMED}{distinct}"))
+    }
+
+    /// Whether the asker did not name its call.
+    pub fn is_unnamed(&self) -> bool {
+        self.tool_use_id().starts_with(UNNAMED)
     }
 
     /// The asking session.

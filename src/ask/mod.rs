@@ -1,22 +1,30 @@
-//! The domain: one question to a person, from opening to its single outcome. Pure: no I/O, no clock, no runtime.
+//! The domain: one call that wants a person, from opening to its single outcome. Pure: no I/O, no clock, no runtime.
 //!
 //! `serde` appears here only where a type has one shape everywhere: on the wire, in the store and in Claude Code's own
 //! JSON. Everything is validated when it is made, so a value that exists is a valid one.
 
 mod answer;
+mod change;
+mod host;
 mod key;
+mod kind;
 mod outcome;
 mod questions;
 #[cfg(test)]
 pub(crate) mod samples;
 mod weight;
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, QuestionFault};
+pub use answer::{Answer, AnswerError, QuestionFault};
+pub use change::{Change, ChangeKind, Cursor};
+pub use host::Host;
 pub use key::{AskKey, KeyError};
-pub use outcome::{Channel, Outcome, Receipt, Report, Settlement, Source, Verdict};
+pub use kind::{Kind, Subject};
+pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Report, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 
 /// The longest text of a person or of a question, in bytes.
@@ -39,11 +47,11 @@ pub enum Origin {
     Program,
 }
 
-/// What happens to the asker when the deadline passes.
+/// What happens to the asker at the deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
-    /// No decision: the agent's own dialog.
+    /// The agent shows its own dialog.
     #[default]
     Native,
     /// The agent is told that nobody answered.
@@ -52,8 +60,8 @@ pub enum OnTimeout {
     Defer,
 }
 
-/// The asker of every call that comes in over HTTP with the hook token. Whoever has that token can say anything about itself, so all
-/// of them count as one asker that is none of the others.
+/// The asker of every call that comes in over HTTP with the hook token. A caller with that token can claim to be any process, so all
+/// of them count as one asker of their own.
 pub const HTTP_ASKER: &str = "http-hook";
 
 /// What is needed to open an ask.
@@ -65,26 +73,30 @@ pub struct NewAsk {
     pub origin: Origin,
     /// The directory the asker works in.
     pub project: Option<String>,
+    /// What sort of decision is wanted.
+    pub kind: Kind,
+    /// What is decided about; `None` for a question.
+    pub subject: Option<Subject>,
     /// What is asked.
     pub questions: Questions,
     /// What the origin needs to make its reply, in a form only the origin reads.
     pub detail: String,
-    /// When it is too late.
+    /// The deadline, if there is one.
     pub expires_at: Option<Timestamp>,
-    /// And what then.
+    /// What happens to the asker at the deadline.
     pub on_timeout: OnTimeout,
     /// Whether the agent's own dialog is open at the same time, and either may answer.
     pub racing: bool,
-    /// Tells the asker's input from others, where it does not name its call.
+    /// The digest of the asker's input. It finds the ask if the asker does not name its call.
     pub digest: Option<String>,
-    /// Which process asks, where that is known: several may share a session.
+    /// The process that asks, if it is known: several processes may share a session.
     pub asker: Option<String>,
 }
 
 /// One call that wants a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// This life.
+    /// Names this life of the key.
     pub id: AskId,
     /// Its name.
     pub key: AskKey,
@@ -92,20 +104,26 @@ pub struct Ask {
     pub origin: Origin,
     /// The directory the asker works in.
     pub project: Option<String>,
+    /// What sort of decision is wanted.
+    pub kind: Kind,
+    /// What is decided about; `None` for a question.
+    pub subject: Option<Subject>,
     /// What is asked.
     pub questions: Questions,
-    /// When it was opened.
+    /// The time at which it was opened.
     pub opened_at: Timestamp,
-    /// When it is too late.
+    /// The deadline, if there is one.
     pub expires_at: Option<Timestamp>,
-    /// And what then.
+    /// What happens to the asker at the deadline.
     pub on_timeout: OnTimeout,
     /// Whether the agent's own dialog is open at the same time, and either may answer.
     pub racing: bool,
-    /// Tells the asker's input from others, where it does not name its call.
+    /// The digest of the asker's input. It finds the ask if the asker does not name its call.
     pub digest: Option<String>,
-    /// Which process asks, where that is known: several may share a session.
+    /// The process that asks, if it is known: several processes may share a session.
     pub asker: Option<String>,
+    /// The machine whose daemon opened it and watches over it.
+    pub host: Host,
     /// Nobody waits, and nobody has to: the answer is kept.
     pub deferred: bool,
     /// How it ended; `None` while it is open.
@@ -133,5 +151,20 @@ impl Ask {
     /// Whether it still wants an answer.
     pub fn is_open(&self) -> bool {
         self.settlement.is_none()
+    }
+
+    /// Whether the same key asked again finds this life, instead of opening another one.
+    pub fn stands(&self) -> bool {
+        self.settlement.as_ref().is_none_or(|settlement| settlement.outcome.stands())
+    }
+
+    /// A word or two for it. They may be empty.
+    pub fn title(&self) -> Cow<'_, str> {
+        self.kind.title(self.subject.as_ref(), self.questions.as_slice())
+    }
+
+    /// One sentence for each of its questions, in their order.
+    pub fn lines(&self) -> Vec<Cow<'_, str>> {
+        self.kind.lines(self.subject.as_ref(), self.questions.as_slice())
     }
 }

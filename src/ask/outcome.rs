@@ -1,12 +1,14 @@
 //! How an ask ends, once.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, AskKey};
 
-/// How an ask ended.
+/// How an ask ended. In JSON, its `kind` is its [`OutcomeKind`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
@@ -27,6 +29,26 @@ pub enum Outcome {
     Withdrawn,
 }
 
+/// How an ask ended, in one word.
+// The names of the outcomes, in JSON and in texts, are made here and nowhere else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "see Outcome")]
+pub enum OutcomeKind {
+    Answered,
+    AnsweredInTerminal,
+    Dismissed,
+    Released,
+    Expired,
+    Withdrawn,
+}
+
+impl fmt::Display for OutcomeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// The way an answer came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -35,8 +57,10 @@ pub enum Channel {
     Socket,
     /// A program with the token of `daemon.json`.
     Token,
-    /// A device that was signed in: a browser of this machine, or one that was paired.
-    Page,
+    /// A device that is signed in: a browser on this machine, or any device that was paired. The name in JSON is older than pairing.
+    /// Stores and clients have it, so it stays.
+    #[serde(rename = "page")]
+    Device,
     /// The agent's own dialog.
     Terminal,
     /// A button in a notification.
@@ -46,12 +70,12 @@ pub enum Channel {
 /// Who settled an ask, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Source {
-    /// The way it came in.
+    /// The way the outcome came in.
     pub channel: Channel,
     /// What the client calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What the device is called that was signed in.
+    /// The name of the device, if it came from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
@@ -61,9 +85,9 @@ pub struct Source {
 pub struct Settlement {
     /// How it ended.
     pub outcome: Outcome,
-    /// Who ended it; nobody, where it expired or was withdrawn.
+    /// Who ended it; `None` if it expired or was withdrawn.
     pub by: Option<Source>,
-    /// When.
+    /// The time at which it ended.
     pub at: Timestamp,
 }
 
@@ -73,21 +97,21 @@ pub struct Receipt {
     /// Question text to answer.
     #[schema(value_type = std::collections::HashMap<String, String>)]
     pub answers: IndexMap<String, String>,
-    /// Whether that is what was sent. Where it is not, another hook has changed it.
+    /// Whether the agent received exactly what was sent. If not, another hook has changed it.
     pub as_sent: bool,
-    /// When.
+    /// The time at which the agent reported it.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }
 
-/// What an agent reports to have received for a call of its own.
+/// The agent's report of the answers to one of its calls. It may prove a receipt, or tell of an answer at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Of which call.
+    /// The call, as the agent names it.
     pub key: AskKey,
-    /// By which process.
+    /// The process that made the call.
     pub asker: Option<String>,
-    /// With which input.
+    /// The digest of the call's input.
     pub digest: String,
     /// Question text to answer.
     pub answers: IndexMap<String, String>,
@@ -95,10 +119,10 @@ pub struct Report {
     pub notes: IndexMap<String, String>,
 }
 
-/// What becomes of an attempt to settle an ask that is settled already.
+/// The verdict about an attempt to settle an ask that is settled already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The same was said before: nothing to do, and nothing wrong.
+    /// It says the same as the outcome. Nothing is wrong, and nothing is to do.
     Repeated,
     /// Somebody answered first, and differently.
     Conflict,
@@ -107,19 +131,24 @@ pub enum Verdict {
 }
 
 impl Outcome {
-    /// Its name.
-    pub fn kind(&self) -> &'static str {
+    /// Which of the outcomes it is.
+    pub fn kind(&self) -> OutcomeKind {
         match self {
-            Self::Answered(_) => "answered",
-            Self::AnsweredInTerminal(_) => "answered_in_terminal",
-            Self::Dismissed { .. } => "dismissed",
-            Self::Released => "released",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
+            Self::Answered(_) => OutcomeKind::Answered,
+            Self::AnsweredInTerminal(_) => OutcomeKind::AnsweredInTerminal,
+            Self::Dismissed { .. } => OutcomeKind::Dismissed,
+            Self::Released => OutcomeKind::Released,
+            Self::Expired => OutcomeKind::Expired,
+            Self::Withdrawn => OutcomeKind::Withdrawn,
         }
     }
 
-    /// What was said, wherever.
+    /// Whether it is the reply to the same key asked again. After the other outcomes nobody has said anything yet.
+    pub fn stands(&self) -> bool {
+        matches!(self, Self::Answered(_) | Self::AnsweredInTerminal(_) | Self::Dismissed { .. })
+    }
+
+    /// The answer, if there is one, wherever it was given.
     pub fn answer(&self) -> Option<&Answer> {
         match self {
             Self::Answered(answer) | Self::AnsweredInTerminal(answer) => Some(answer),
@@ -170,6 +199,24 @@ mod tests {
             (Outcome::Withdrawn, answered("a"), Verdict::Gone),
         ] {
             assert_eq!(first.judge(&second), verdict, "{first:?} then {second:?}");
+        }
+    }
+
+    #[test]
+    fn every_outcome_has_one_name() {
+        let answer = || Answer { answers: IndexMap::new(), notes: IndexMap::new() };
+        for (outcome, name, stands) in [
+            (Outcome::Answered(answer()), "answered", true),
+            (Outcome::AnsweredInTerminal(answer()), "answered_in_terminal", true),
+            (Outcome::Dismissed { reason: None }, "dismissed", true),
+            (Outcome::Released, "released", false),
+            (Outcome::Expired, "expired", false),
+            (Outcome::Withdrawn, "withdrawn", false),
+        ] {
+            assert_eq!(serde_json::to_value(&outcome).unwrap()["kind"], name);
+            assert_eq!(serde_json::to_value(outcome.kind()).unwrap(), name);
+            assert_eq!(outcome.kind().to_string(), name);
+            assert_eq!(outcome.stands(), stands, "{name}");
         }
     }
 }

@@ -105,7 +105,12 @@ impl Questions {
         Ok(Self(questions))
     }
 
-    /// In the order they are asked.
+    /// All of them, in the order in which they are asked.
+    pub fn as_slice(&self) -> &[Question] {
+        &self.0
+    }
+
+    /// The same, one after the other.
     pub fn iter(&self) -> std::slice::Iter<'_, Question> {
         self.0.iter()
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Ask, AskId, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions};
+use super::{Ask, AskId, Host, Kind, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions};
 
 fn questions(count: usize) -> Questions {
     let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
@@ -22,6 +22,8 @@ pub(crate) fn new_ask(key: &str) -> NewAsk {
         key: key.parse().unwrap(),
         origin: Origin::Program,
         project: None,
+        kind: Kind::Question,
+        subject: None,
         questions: questions(1),
         detail: String::new(),
         expires_at: None,
@@ -39,6 +41,8 @@ pub(crate) fn ask(id: i64, key: &str, project: &str, count: usize) -> Ask {
         key: key.parse().unwrap(),
         origin: Origin::ClaudeCode,
         project: (!project.is_empty()).then(|| format!("/home/me/{project}")),
+        kind: Kind::Question,
+        subject: None,
         questions: questions(count),
         opened_at: Timestamp::UNIX_EPOCH,
         expires_at: None,
@@ -46,6 +50,7 @@ pub(crate) fn ask(id: i64, key: &str, project: &str, count: usize) -> Ask {
         racing: false,
         digest: None,
         asker: None,
+        host: Host::new("here"),
         deferred: false,
         settlement: None,
         receipt: None,

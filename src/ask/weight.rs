@@ -1,20 +1,35 @@
-//! How much memory an ask takes: what is kept for many readers is bounded in bytes.
+//! How much memory an ask takes. What is kept in memory for readers is bounded in bytes.
 
 use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::{Ask, Outcome, Question};
 
-/// What holds a text or a few, beside the texts.
+/// The memory that a text or a few texts need beside their bytes.
 const HOLDER: usize = 64;
 
 impl Ask {
     /// About how many bytes it takes.
     pub fn weight(&self) -> usize {
         let project = self.project.as_ref().map_or(0, String::len);
+        let subject: usize = self.subject.iter().flat_map(|subject| subject.fields()).map(of_field).sum();
         let questions: usize = self.questions.iter().map(of_question).sum();
         let outcome = self.settlement.as_ref().map_or(0, |settlement| of_outcome(&settlement.outcome));
         let receipt = self.receipt.as_ref().map_or(0, |receipt| of_texts(&receipt.answers));
-        HOLDER + project + questions + outcome + receipt
+        HOLDER + project + subject + questions + outcome + receipt
+    }
+}
+
+fn of_field((name, value): (&String, &Value)) -> usize {
+    HOLDER + name.len() + of_value(value)
+}
+
+fn of_value(value: &Value) -> usize {
+    match value {
+        Value::String(text) => HOLDER + text.len(),
+        Value::Array(values) => HOLDER + values.iter().map(of_value).sum::<usize>(),
+        Value::Object(fields) => HOLDER + fields.iter().map(of_field).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => HOLDER,
     }
 }
 
@@ -37,4 +52,20 @@ fn of_outcome(outcome: &Outcome) -> usize {
 
 fn of_texts(texts: &IndexMap<String, String>) -> usize {
     texts.iter().map(|(name, text)| HOLDER + name.len() + text.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::ask::samples::ask;
+
+    #[test]
+    fn a_subject_counts() {
+        let mut ask = ask(1, "s__t", "shop", 1);
+        let without = ask.weight();
+        let subject = json!({"input": {"command": "x".repeat(1000)}, "paths": ["y".repeat(1000)], "once": true});
+        ask.subject = Some(serde_json::from_value(subject).unwrap());
+        assert!((2000..3000).contains(&(ask.weight() - without)), "{}", ask.weight() - without);
+    }
 }

@@ -1,7 +1,14 @@
-//! Claude Code's hooks: their JSON in, asks out; outcomes in, their replies out. Pure, and the only place that knows what
-//! Claude Code sends and what it makes of a reply.
+//! Claude Code: the calls of its hooks, the replies to them, its transcripts and its settings files. No other room knows what Claude Code
+//! sends, and what it makes of a reply.
 //!
-//! What was measured with the real client, and everything here rests on:
+//! - `bridge`: the way of a call, from the hook's JSON to the JSON that the hook prints.
+//! - `call`, `client`, `version`, `deadline`: what a call says.
+//! - `event`: what a call comes to. `reply`: what an outcome comes to. Both are pure.
+//! - `kinds`: what is special about each kind of ask. A new kind is a new file there.
+//! - `transcript`: the records that Claude Code keeps of a session.
+//! - `settings`: our entries in Claude Code's settings files.
+//!
+//! All of this rests on what was measured with the real client:
 //! - `PreToolUse` is the only event that names the tool call before it is answered.
 //! - A reply without `questions` in `updatedInput` is rejected, so the whole original input goes back.
 //! - Questions missing from `answers` are left out silently, so an answer is complete unless its author said otherwise.
@@ -13,15 +20,19 @@
 //! - `defer` is understood from 2.1.89 on; before, the run goes on without an answer.
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
+mod bridge;
+mod call;
 mod client;
-mod input;
+mod deadline;
+mod event;
+mod kinds;
 mod reply;
 pub mod settings;
-mod tool_input;
-pub mod transcript;
+mod transcript;
 mod version;
 
+pub use bridge::{Bridge, CallError, Line};
 pub use client::{Client, Mode};
-pub use input::{HookEvent, PROBE_TOOL, Policy, is_unnamed, read, unless_too_old};
-pub use reply::{deferred, raced, received, settled};
+pub use deadline::Deadline;
+pub use kinds::PROBE_TOOL;
 pub use version::Version;

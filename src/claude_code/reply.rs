@@ -1,57 +1,75 @@
-//! What a hook is told.
-
-use std::fmt::Write;
+//! Turns outcomes into replies: the JSON that a hook prints for Claude Code.
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::{Answer, Ask, Channel, OnTimeout, Outcome, Questions, Settlement};
+use crate::ask::{Ask, OnTimeout, Outcome};
 
-use super::input::Detail;
-use super::tool_input;
+use super::call::Call;
+use super::kinds::{self, Decision};
 use super::version::{Carrier, Version};
 
-/// In versions that ignore answers of hooks, the tool then fails for want of a person at the terminal.
+/// Some versions ignore the answers of hooks. Their tool fails, because nobody is at the terminal.
 const BESIDE_AN_ERROR: &str = "The question was answered. Ignore the error of this tool call, and do not ask again. ";
-/// In the oldest versions nothing but the reason of a refusal gets through.
+/// In the oldest versions only the reason of a refusal reaches the model.
 const IN_A_REFUSAL: &str = "This is not a refusal: the question was answered. Do not ask again. ";
 
-/// The reply to a `PreToolUse` hook whose ask is settled; `None` means no decision, an empty stdout.
+/// The reply to a `PreToolUse` hook whose ask is settled. `None` means no decision, an empty stdout.
 ///
-/// `detail` is what [`super::read`] made of the call, `recorded` the version of a client that does not say.
-pub fn settled(ask: &Ask, detail: &str, recorded: Option<Version>) -> Option<Value> {
-    let settlement = ask.settlement.as_ref()?;
-    match &settlement.outcome {
-        Outcome::Answered(answer) => {
-            let context = context(&ask.questions, answer, settlement);
-            Some(match carrier(detail, recorded) {
-                Carrier::Input => allow(updated_input(ask, detail, answer), context),
-                Carrier::Context => allow(updated_input(ask, detail, answer), format!("{BESIDE_AN_ERROR}{context}")),
-                Carrier::Refusal => deny(&format!("{IN_A_REFUSAL}{context}")),
-            })
-        }
-        _ => refusal(ask).map(|reason| deny(&reason)),
-    }
+/// `call` is `None` if the stored call is damaged. Then the client is taken for a new version.
+pub(super) fn pre_tool_use(ask: &Ask, call: Option<&Call>, version: Option<Version>) -> Option<Value> {
+    let input = match decision(ask, call)? {
+        Decision::Allow(input) => input,
+        Decision::Deny(reason) => return Some(deny(&reason)),
+    };
+    let context = context(ask).unwrap_or_default();
+    Some(match Carrier::of(version) {
+        Carrier::Input => allow(input, context),
+        Carrier::Context => allow(input, format!("{BESIDE_AN_ERROR}{context}")),
+        Carrier::Refusal => deny(&format!("{IN_A_REFUSAL}{context}")),
+    })
 }
 
-/// The reply to a `PermissionRequest` hook beside the terminal's dialog; `None` leaves the dialog as it is.
-pub fn raced(ask: &Ask, detail: &str) -> Option<Value> {
-    let settlement = ask.settlement.as_ref()?;
-    let decision = match &settlement.outcome {
-        Outcome::Answered(answer) => json!({"behavior": "allow", "updatedInput": updated_input(ask, detail, answer)}),
-        _ => json!({"behavior": "deny", "message": refusal(ask)?}),
+/// The reply to a `PermissionRequest` hook beside the terminal's dialog. `None` leaves the dialog as it is.
+pub(super) fn permission_request(ask: &Ask, call: Option<&Call>) -> Option<Value> {
+    let decision = match decision(ask, call)? {
+        Decision::Allow(input) => json!({"behavior": "allow", "updatedInput": input}),
+        Decision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
     };
     Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}))
 }
 
-/// The reply to a `PostToolUse` hook: what a race could not say before. `None` where the terminal said it, or `PreToolUse` did.
-pub fn received(ask: &Ask) -> Option<Value> {
-    let settlement = ask.settlement.as_ref().filter(|_| ask.racing)?;
-    let Outcome::Answered(answer) = &settlement.outcome else { return None };
-    let context = context(&ask.questions, answer, settlement);
+/// The reply to a `PostToolUse` hook. It gives the model the context of an answer that won a race, because `PermissionRequest` cannot carry
+/// it. `None` for any other answer.
+pub(super) fn post_tool_use(ask: &Ask) -> Option<Value> {
+    let context = context(ask).filter(|_| ask.racing)?;
     Some(json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}))
 }
 
-/// Why there is no answer, where the agent is to be told.
+/// The reply that ends a one-shot run. When the run is resumed, it asks again under the same key.
+pub(super) fn deferred() -> Value {
+    permission_decision("defer", Map::new())
+}
+
+/// What the outcome means for the call. `None` if the call goes on as if there were no hook.
+fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
+    match &ask.settlement.as_ref()?.outcome {
+        Outcome::Answered(answer) => {
+            let tool_input = call.and_then(|call| call.hook.tool_input.as_ref());
+            Some(kinds::of(ask.kind).decide(ask, answer, tool_input))
+        }
+        _ => refusal(ask).map(Decision::Deny),
+    }
+}
+
+/// The text that tells the model about an answer. `None` if the answer came from the terminal, or if there is none.
+fn context(ask: &Ask) -> Option<String> {
+    match &ask.settlement.as_ref()?.outcome {
+        Outcome::Answered(answer) => Some(kinds::of(ask.kind).context(ask, answer)),
+        _ => None,
+    }
+}
+
+/// The text that tells the model why there is no answer. `None` for outcomes that leave the question to the terminal.
 fn refusal(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Dismissed { reason: Some(reason) } => {
@@ -67,50 +85,20 @@ fn refusal(ask: &Ask) -> Option<String> {
     }
 }
 
-/// The whole original input, with the answers in it.
-fn updated_input(ask: &Ask, detail: &str, answer: &Answer) -> Map<String, Value> {
-    let mut input = original_input(detail).unwrap_or_else(|| {
-        // A person's answer is not thrown away for that.
-        tracing::error!(key = %ask.key, "what was kept of the call is damaged");
-        Map::from_iter([("questions".to_owned(), json!(ask.questions))])
-    });
-    input.insert("answers".into(), json!(answer.answers));
-    let annotations = annotations(&ask.questions, answer);
-    if !annotations.is_empty() {
-        input.insert("annotations".into(), Value::Object(annotations));
-    }
-    input
-}
-
-/// What was kept of a call says which client made it; where that is lost, it is taken for a new one.
-fn carrier(detail: &str, recorded: Option<Version>) -> Carrier {
-    serde_json::from_str(detail).map_or(Carrier::Input, |detail: Detail| detail.carrier(recorded))
-}
-
-fn original_input(detail: &str) -> Option<Map<String, Value>> {
-    let detail: Detail = serde_json::from_str(detail).ok()?;
-    tool_input::normalise(&detail.tool_input()?).ok()
-}
-
-/// The reply that ends a one-shot run; the resumed run asks again under the same key.
-pub fn deferred() -> Value {
-    decision("defer", Map::new())
-}
-
 fn allow(input: Map<String, Value>, context: String) -> Value {
     let mut fields = Map::new();
     fields.insert("updatedInput".into(), Value::Object(input));
     fields.insert("additionalContext".into(), json!(context));
-    decision("allow", fields)
+    permission_decision("allow", fields)
 }
 
 fn deny(reason: &str) -> Value {
     let mut fields = Map::new();
     fields.insert("permissionDecisionReason".into(), json!(reason));
-    decision("deny", fields)
+    permission_decision("deny", fields)
 }
 
-fn decision(decision: &str, fields: Map<String, Value>) -> Value {
+fn permission_decision(decision: &str, fields: Map<String, Value>) -> Value {
     let mut output = Map::new();
     output.insert("hookEventName".into(), json!("PreToolUse"));
     output.insert("permissionDecision".into(), json!(decision));
@@ -118,60 +106,10 @@ fn decision(decision: &str, fields: Map<String, Value>) -> Value {
     json!({"hookSpecificOutput": output})
 }
 
-/// The person's notes, and the preview of the option that was chosen.
-fn annotations(questions: &Questions, answer: &Answer) -> Map<String, Value> {
-    let mut annotations = Map::new();
-    for question in questions {
-        let mut annotation = Map::new();
-        let chosen = answer.answers.get(&question.question);
-        let option = question.options.iter().find(|option| Some(&option.label) == chosen);
-        if let Some(preview) = option.and_then(|option| option.preview.as_ref()) {
-            annotation.insert("preview".into(), json!(preview));
-        }
-        if let Some(note) = answer.notes.get(&question.question) {
-            annotation.insert("notes".into(), json!(note));
-        }
-        if !annotation.is_empty() {
-            annotations.insert(question.question.clone(), Value::Object(annotation));
-        }
-    }
-    annotations
-}
-
-/// A text of somebody else's as JSON, so that no word of it can pass for one of ours. Claude Code may put what it is told between
-/// tags, so nothing in the text may close one.
-fn quoted(text: &str) -> String {
+/// A person's text as a JSON string, so that the model cannot take a part of it for our own words. Claude Code may put the reply between
+/// tags, so the text must not close a tag.
+pub(super) fn quoted(text: &str) -> String {
     json!(text).to_string().replace("</", "<\\/")
-}
-
-/// The real answers in plain words, each text quoted.
-fn context(questions: &Questions, answer: &Answer, settlement: &Settlement) -> String {
-    let by = settlement.by.as_ref();
-    let channel = match by.map(|by| by.channel) {
-        Some(Channel::Page) => "on the Answerback page",
-        Some(Channel::Token) => "through the Answerback HTTP endpoint",
-        Some(Channel::Socket) => "with an Answerback command on this machine",
-        Some(Channel::Terminal) => "in the terminal",
-        Some(Channel::Notification) => "from an Answerback notification",
-        None => "through Answerback",
-    };
-    let mut text = format!("The user answered {channel}");
-    if let Some(agent) = by.and_then(|by| by.agent.as_deref()) {
-        // Writing to a string does not fail, here and below.
-        let _ = write!(text, " (client {})", quoted(agent));
-    }
-    text.push_str(". These are the user's own answers:");
-    for question in questions {
-        let _ = write!(text, "\n- Question: {}", quoted(&question.question));
-        match answer.answers.get(&question.question) {
-            Some(answer) => drop(write!(text, "\n  Answer: {}", quoted(answer))),
-            None => text.push_str("\n  The user left this question unanswered. Do not assume an answer."),
-        }
-        if let Some(note) = answer.notes.get(&question.question) {
-            let _ = write!(text, "\n  Note: {}", quoted(note));
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -179,9 +117,19 @@ mod tests {
     use jiff::Timestamp;
 
     use super::super::client::Client;
-    use super::super::input::{HookEvent, Policy, read};
+    use super::super::deadline::Deadline;
+    use super::super::event::{HookEvent, event};
     use super::*;
-    use crate::ask::{AskId, Source};
+    use crate::ask::{Answer, AskId, Channel, Host, Settlement, Source};
+
+    /// Reads the stored call first, as the bridge does.
+    fn settled(ask: &Ask, detail: &str, version: Option<Version>) -> Option<Value> {
+        super::pre_tool_use(ask, Call::kept(detail).as_ref(), version)
+    }
+
+    fn raced(ask: &Ask, detail: &str) -> Option<Value> {
+        super::permission_request(ask, Call::kept(detail).as_ref())
+    }
 
     fn ask(on_timeout: OnTimeout) -> (Ask, String) {
         let call = json!({
@@ -192,14 +140,17 @@ mod tests {
                 {"question": "Two?", "header": "H", "multiSelect": true, "options": [{"label": "X", "description": ""}]},
             ]},
         });
-        let policy = Policy { timeout: None, on_timeout };
-        let event = read(call.to_string().as_bytes(), Client::default(), policy, Timestamp::UNIX_EPOCH);
+        let (body, deadline) = (call.to_string(), Deadline { after: None, then: on_timeout });
+        let call = Call::read(body.as_bytes(), Client::default()).unwrap();
+        let event = event(call, body.as_bytes(), None, deadline, Timestamp::UNIX_EPOCH);
         let Ok(HookEvent::Ask(new)) = event else { panic!("not an ask") };
         let ask = Ask {
             id: AskId(1),
             key: new.key,
             origin: new.origin,
             project: new.project,
+            kind: new.kind,
+            subject: new.subject,
             questions: new.questions,
             opened_at: Timestamp::UNIX_EPOCH,
             expires_at: new.expires_at,
@@ -207,6 +158,7 @@ mod tests {
             racing: false,
             asker: new.asker,
             digest: new.digest,
+            host: Host::new("here"),
             deferred: false,
             settlement: None,
             receipt: None,
@@ -246,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn older_versions_get_the_answer_another_way() {
+    fn older_versions_get_the_answer_in_another_way() {
         for (version, decision, begins) in [
             (Version(2, 1, 63), "allow", "The question was answered. Ignore the error"),
             (Version(2, 0, 76), "deny", "This is not a refusal"),
@@ -265,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_given_also_when_the_call_is_lost() {
+    fn a_damaged_call_still_gets_its_answer() {
         let (mut ask, _) = ask(OnTimeout::Native);
         let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}}));
         ask.settlement = Some(Settlement { outcome: Outcome::Answered(answer), by: None, at: Timestamp::UNIX_EPOCH });
@@ -289,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_left_out_is_named() {
+    fn the_context_names_an_unanswered_question() {
         let reply = answered(json!({"answers": {"One?": "B"}, "partial": true}));
         assert!(reply["additionalContext"].as_str().unwrap().contains("left this question unanswered"));
         assert_eq!(reply["updatedInput"].get("annotations"), None);
@@ -307,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_race_is_answered_beside_the_dialog_and_explained_afterwards() {
+    fn a_race_gets_its_answer_beside_the_dialog_and_its_context_afterwards() {
         let (mut ask, detail) = ask(OnTimeout::Native);
         ask.racing = true;
         let answer = answer(&ask, json!({"answers": {"One?": "A", "Two?": "X"}, "notes": {"One?": "n"}}));
@@ -320,21 +272,21 @@ mod tests {
         assert_eq!((&decision["behavior"], &decision["updatedInput"]["kept"]), (&json!("allow"), &json!(true)));
         assert_eq!(decision["updatedInput"]["answers"], json!({"One?": "A", "Two?": "X"}));
         assert_eq!(decision["updatedInput"]["annotations"]["One?"], json!({"preview": "look", "notes": "n"}));
-        let after = received(&ask).unwrap();
+        let after = post_tool_use(&ask).unwrap();
         assert!(after["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("Note: \"n\""));
 
         settle(&mut ask, Outcome::Dismissed { reason: Some("no".into()) });
         let denied = raced(&ask, &detail).unwrap();
         assert!(denied["hookSpecificOutput"]["decision"]["message"].as_str().unwrap().ends_with("\"no\""));
-        assert_eq!(received(&ask), None);
+        assert_eq!(post_tool_use(&ask), None);
         for outcome in [Outcome::AnsweredInTerminal(answer), Outcome::Released, Outcome::Withdrawn] {
             settle(&mut ask, outcome);
-            assert_eq!((raced(&ask, &detail), settled(&ask, &detail, None), received(&ask)), (None, None, None));
+            assert_eq!((raced(&ask, &detail), settled(&ask, &detail, None), post_tool_use(&ask)), (None, None, None));
         }
     }
 
     #[test]
-    fn no_decision_where_nobody_decided() {
+    fn outcomes_that_nobody_decided_make_no_decision() {
         assert_eq!(reply(OnTimeout::Native, Outcome::Released), None);
         assert_eq!(reply(OnTimeout::Native, Outcome::Withdrawn), None);
         assert_eq!(reply(OnTimeout::Native, Outcome::Expired), None);

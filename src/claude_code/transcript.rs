@@ -1,20 +1,24 @@
-//! The records of a session: what the agent said, on which branch, with which version. One JSON object a line, of which only
-//! a few fields are known; lines that are cut or strange are passed over.
+//! Reads transcripts. Claude Code records each session in a file with one JSON object on each line. The records contain the words of the
+//! agent, its branch and its version. This module knows only a few fields, and skips lines that it cannot read.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::input::Detail;
+use crate::ask::MAX_TEXT;
+
 use super::version::Version;
 
-/// What surrounds a call, as far as the records tell.
+/// The situation of a call, as far as the transcript says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The last thing the agent said before the call.
+    /// The last thing that the agent said before the call.
     pub said: Option<String>,
-    /// The branch it works on.
+    /// The git branch that the agent works on.
     pub branch: Option<String>,
 }
 
@@ -34,25 +38,52 @@ struct Message {
     content: Option<Value>,
 }
 
-/// Where the records of a call's session are. `detail` is what [`read`](super::read) made of the call.
-pub fn path(detail: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Place {
-        transcript_path: PathBuf,
+/// The end of a transcript. `None` if the file cannot be read.
+async fn end(path: PathBuf) -> Option<String> {
+    tokio::task::spawn_blocking(move || end_of_file(&path)).await.ok()?.ok()
+}
+
+/// The path comes from a client, so this reads only a regular file, and only a limited part of it.
+fn end_of_file(path: &Path) -> io::Result<String> {
+    const ENOUGH: u64 = 256 * 1024;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-    let detail: Detail = serde_json::from_str(detail).ok()?;
-    let place: Place = serde_json::from_str(detail.hook()).ok()?;
-    Some(place.transcript_path)
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
+    let mut end = Vec::new();
+    file.take(ENOUGH).read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
-/// The same, but only if the client does not say its version and the records must: they name it in every version.
-pub fn path_of_version(detail: &str) -> Option<PathBuf> {
-    let parsed: Detail = serde_json::from_str(detail).ok()?;
-    if parsed.says_version() { None } else { path(detail) }
+/// The version of the client that writes the transcript. Clients write their records a little late. So if no record has a version yet, this
+/// waits a moment.
+pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
+    const TRIES: u32 = 10;
+    const PAUSE: Duration = Duration::from_millis(100);
+    for _ in 0..TRIES {
+        // Do not wait if there is no file at all.
+        let version = version(&end(path.clone()).await?);
+        if version.is_some() {
+            return version;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    None
 }
 
-/// The version that wrote the records. The last one counts: a session may outlive an update.
-pub fn version(records: &str) -> Option<Version> {
+/// Reads the surroundings of a call from a transcript. A long text is cut.
+pub(super) async fn read_surroundings(path: PathBuf, tool_use_id: &str) -> Surroundings {
+    let mut found = surroundings(&end(path).await.unwrap_or_default(), tool_use_id);
+    if let Some(said) = &mut found.said {
+        said.truncate(said.floor_char_boundary(MAX_TEXT));
+    }
+    found
+}
+
+/// The version in the last record that has one. The last one counts, because Claude Code may be updated during a session.
+fn version(records: &str) -> Option<Version> {
     #[derive(Deserialize)]
     struct Written {
         version: Option<String>,
@@ -60,9 +91,8 @@ pub fn version(records: &str) -> Option<Version> {
     records.lines().rev().find_map(|line| Version::parse(&serde_json::from_str::<Written>(line).ok()?.version?))
 }
 
-/// What was said and where, before a call. Records are written a little behind what happens, so the call itself may be missing:
-/// then the last thing said is the one.
-pub fn surroundings(records: &str, tool_use_id: &str) -> Surroundings {
+/// The records are written a little late, so the call itself may be missing. Then the last text of all is taken.
+fn surroundings(records: &str, tool_use_id: &str) -> Surroundings {
     let mut found = Surroundings::default();
     for line in records.lines() {
         let Ok(record) = serde_json::from_str::<Record>(line) else { continue };
@@ -103,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_thing_said_before_the_call() {
+    fn the_last_text_before_the_call_is_found() {
         let records = [
             said("first", false),
             json!({"type": "user", "gitBranch": "topic", "message": {"content": "text of the user"}}),
@@ -122,10 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn the_version() {
+    fn the_last_recorded_version_is_found() {
         let records = "{\"version\":\"2.0.76\",\"a\":1}\n{\"b\":2,\"version\":\"2.1.63\"}\n";
         assert_eq!(version(records), Some(Version(2, 1, 63)));
-        // What is said or done in a session may have a version too.
+        // The input of a tool may contain a field `version` too.
         let tool =
             "{\"version\":\"2.1.80\",\"message\":{\"input\":{\"version\":\"1.0.0\"}}}\n{\"cut\":{\"version\":\"1.0.0";
         assert_eq!(version(tool), Some(Version(2, 1, 80)));

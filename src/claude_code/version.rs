@@ -1,22 +1,21 @@
-//! Versions of Claude Code, and what each can carry.
+//! Versions of Claude Code, and how each can receive an answer.
 
-/// A version of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
 
-/// How an answer gets to the model before a dialog is opened.
+/// How an answer reaches the model before a dialog is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carrier {
-    /// As the tool's own result, with a context beside it.
+    /// In the tool's input, and so in the tool's result. The context explains it.
     Input,
-    /// The answers are ignored and the tool fails; the context beside the error is read.
+    /// In the context beside an error. These versions ignore the answers in the input, and the tool fails.
     Context,
-    /// Only the reason of a refusal is read.
+    /// In the reason of a refusal. These versions give the model nothing else.
     Refusal,
 }
 
 impl Version {
-    /// From what `claude --version` says.
+    /// Reads the output of `claude --version`.
     pub fn parse(said: &str) -> Option<Self> {
         let mut numbers = said.split_whitespace().next()?.splitn(3, '.');
         let mut next = || {
@@ -27,12 +26,12 @@ impl Version {
         Some(Self(next()?, next()?, next()?))
     }
 
-    /// Whether a run of it ends when it is told to, instead of going on without an answer.
+    /// Whether a run ends when a hook replies with `defer`. Older versions go on without an answer.
     pub(super) fn can_defer(self) -> bool {
         self >= Self(2, 1, 89)
     }
 
-    /// From what hooks are told in `AI_AGENT`: `claude-code_2-1-325_harness`.
+    /// Reads the variable `AI_AGENT` of a hook, such as `claude-code_2-1-325_harness`.
     pub(super) fn from_agent(agent: &str) -> Option<Self> {
         let version = agent.strip_prefix("claude-code_")?.split('_').next()?;
         Self::parse(&version.replace('-', "."))
@@ -40,7 +39,7 @@ impl Version {
 }
 
 impl Carrier {
-    /// Of a version; where it is not known, of the newest.
+    /// The carrier of a version. An unknown version is taken for a new one.
     pub(super) fn of(version: Option<Version>) -> Self {
         match version {
             Some(version) if version < Version(2, 1, 9) => Self::Refusal,
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_read_from_what_claude_says() {
+    fn the_version_is_read_from_the_output_of_claude() {
         for (said, version) in [
             ("2.1.325 (Claude Code)\n", Some(Version(2, 1, 325))),
             ("2.1.0-beta.3", Some(Version(2, 1, 0))),
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_read_from_what_hooks_are_told() {
+    fn the_version_is_read_from_the_variable_of_a_hook() {
         assert_eq!(Version::from_agent("claude-code_2-1-325_harness"), Some(Version(2, 1, 325)));
         for agent in ["", "claude-code", "claude-code_x_harness", "other_2-1-3_harness"] {
             assert_eq!(Version::from_agent(agent), None, "{agent}");

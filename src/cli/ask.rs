@@ -8,8 +8,8 @@ use anyhow::Context;
 use jiff::SignedDuration;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::{AskRequest, AskView, OutcomeKind};
-use crate::ask::{Question, QuestionOption};
+use crate::api::{AskRequest, AskView};
+use crate::ask::{OutcomeKind, Question, QuestionOption};
 use crate::client::Client;
 use crate::text::{one_line, sanitise};
 

@@ -1,7 +1,7 @@
 //! How a question ended, for a command that comes too late to settle it.
 
-use crate::api::{AskView, OutcomeKind, State};
-use crate::ask::{AskKey, Channel};
+use crate::api::{AskView, State};
+use crate::ask::{AskKey, Channel, OutcomeKind};
 use crate::client::{Client, ClientError};
 use crate::text::one_line;
 
@@ -12,7 +12,7 @@ use super::which;
 pub(super) fn ended(ask: &AskView) -> String {
     let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
     let place = match by {
-        Some(Channel::Page) => "on the page",
+        Some(Channel::Device) => "on the page",
         Some(Channel::Socket) => "by another command",
         Some(Channel::Token) => "by another program",
         Some(Channel::Terminal) => "in the terminal",
@@ -30,9 +30,8 @@ pub(super) fn ended(ask: &AskView) -> String {
 
 /// The error for a question that is settled already.
 pub(super) fn too_late(ask: &AskView) -> anyhow::Error {
-    let question = ask.questions.first().map_or("", |question| &question.question);
     hinted(
-        format!("`{}` {}", one_line(question), ended(ask)),
+        format!("`{}` {}", one_line(&ask.summary()), ended(ask)),
         "`answerback history` shows the settled questions, `answerback pending` the open ones.",
     )
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anstream::eprintln;
 use jiff::Timestamp;
 
-use crate::api::{AskView, OutcomeKind};
-use crate::ask::Channel;
+use crate::api::AskView;
+use crate::ask::{Channel, OutcomeKind};
 use crate::client::Search;
 use crate::text::{self, one_line, style, wrap};
 
@@ -95,8 +95,8 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
     outln!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
     let room = text::width().saturating_sub(2);
-    for question in &ask.questions {
-        for line in wrap(&question.question, room) {
+    for (question, line) in ask.questions.iter().zip(ask.lines()) {
+        for line in wrap(&line, room) {
             outln!("  {strong}{line}{strong:#}");
         }
         let answer = outcome.answers.as_ref().and_then(|answers| answers.get(&question.question));

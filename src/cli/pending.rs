@@ -85,15 +85,14 @@ fn show(list: &AskList) -> anyhow::Result<()> {
 fn row(ask: &AskView, key: &str) -> [String; 5] {
     let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
     let more = match ask.questions.len() {
-        1 => String::new(),
+        0 | 1 => String::new(),
         count => format!(" (and {} more)", count - 1),
     };
-    let first = ask.questions.first();
     [
         key.to_owned(),
         time::age(ask.opened_at, Timestamp::now()),
         fit(&project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()), 16),
-        fit(first.map_or("", |question| &question.header), 12),
-        first.map_or_else(String::new, |question| format!("{}{more}", question.question)),
+        fit(&ask.title(), 12),
+        format!("{}{more}", ask.summary()),
     ]
 }

@@ -52,8 +52,7 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
 }
 
 pub(super) fn tell(what: &str, ask: &AskView) {
-    let question = ask.questions.first().map_or("", |question| &question.question);
-    eprintln!("{what}: {}", one_line(question));
+    eprintln!("{what}: {}", one_line(&ask.summary()));
 }
 
 /// An agent must not answer its own questions. It could by other means: this is a speed bump, not a wall.

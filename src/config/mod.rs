@@ -224,9 +224,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_readme_shows_can_be_used() {
-        let readme = include_str!("../../README.md");
-        let (_, block) = readme.split_once("```toml\n").unwrap();
+    fn the_example_in_the_documentation_can_be_used() {
+        let page = include_str!("../../docs/notifications.md");
+        let (_, block) = page.split_once("```toml\n").unwrap();
         let config = load(block.split_once("```").unwrap().0).unwrap();
         let notify = config.notify;
         assert!(config.public_url.is_some() && notify.ntfy.is_some() && notify.webhook.is_some());

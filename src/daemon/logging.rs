@@ -1,6 +1,6 @@
 //! The daemon's log: to stderr in the foreground, to a file of bounded size in the background.
 //!
-//! Keys and outcomes are logged, never tokens, and questions or answers not above debug level.
+//! Keys and outcomes are logged. Tokens never are, and questions and answers only at the levels debug and trace.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::config::LogLevel;
 
-/// When the file is as long as this, it becomes `daemon.log.1` and a new one begins.
+/// A file that would get longer than this becomes `daemon.log.1`, and a new one begins.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 /// Where the log goes.
 #[derive(Debug)]
 pub enum Destination<'a> {
-    /// A person reads it.
+    /// For a daemon in the foreground.
     Stderr,
-    /// Nobody reads it, for now.
+    /// For a daemon in the background.
     File(&'a Path),
 }
 
-/// Starts logging, panics included.
+/// Starts logging. Panics are logged too.
 pub fn start(level: LogLevel, destination: Destination<'_>) -> io::Result<()> {
     let (writer, ansi) = match destination {
         Destination::Stderr => (BoxMakeWriter::new(io::stderr), io::IsTerminal::is_terminal(&io::stderr())),
@@ -43,7 +43,7 @@ pub fn start(level: LogLevel, destination: Destination<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that starts again when it is full; the one before is kept.
+/// A log file with a maximum length. When it is full, it is renamed and a new one begins, so there are at most two files.
 struct CappedFile {
     path: PathBuf,
     file: File,
@@ -60,7 +60,7 @@ impl CappedFile {
 }
 
 impl Write for CappedFile {
-    /// Called once for each line.
+    /// The subscriber calls this once for each line, so no line is split between two files.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.length + line.len() as u64 > self.cap && self.length > 0 {
             // Nothing is synced: a log may lose its end to a crash.

@@ -1,4 +1,4 @@
-//! The composition root: puts the parts together and runs them until it is told to stop.
+//! The composition root. It builds the parts of the daemon and runs them until the daemon is stopped.
 
 pub mod logging;
 mod retention;
@@ -15,36 +15,38 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
 
-use crate::access::Tickets;
+use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
-use crate::claude_code::Policy;
+use crate::ask::Host;
+use crate::claude_code::Deadline;
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
+use crate::inbox::Inbox;
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
 use crate::store::{self, Opening};
 
-/// A daemon does not start with less free space: it could not store a question.
+/// A daemon does not start with less free space, because it could not store a question.
 const LEAST_SPACE: u64 = 1024 * 1024;
-/// How long a daemon that ends waits for the store to finish its last commit.
+/// How long a daemon that ends waits for the store's last commit.
 const CLOSE: Duration = Duration::from_secs(3);
-/// After a file could not be made: the disk may be full, or something is in its place.
+/// Pauses between attempts to create a removed file again. The disk may be full, or something else may have taken the file's place.
 const FIRST_MEND: Duration = Duration::from_secs(1);
 const LAST_MEND: Duration = Duration::from_secs(30);
 
-/// The address of the page and the API.
+/// The port of the page and the API on 127.0.0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Port {
-    /// This one or none.
+    /// The daemon does not start if the port is taken.
     Exactly(u16),
-    /// This one, or any free one if another program has it: hooks do not need it.
+    /// If the port is taken, the daemon uses any free one. Hooks do not need the port.
     Preferably(u16),
 }
 
-/// Runs the daemon of an instance until `shutdown`. `ready` is called once it can be reached.
+/// Runs the daemon of an instance until `shutdown`. `ready` is called as soon as the daemon can be reached.
 ///
-/// Open asks stay open on disk; those who wait for them come back to the next daemon.
+/// Open asks stay open on disk. The hooks that wait for them come back to the next daemon.
 pub async fn run(
     instance: Instance,
     config: &Config,
@@ -55,11 +57,12 @@ pub async fn run(
     raise_file_limit();
     forbid_core_dumps();
     let file = instance.paths().store();
-    // A first start makes the store before the tokens. So without tokens there was no store before.
+    // The first start creates the store before the tokens. So if there are no tokens, there was no store.
     let is_first = !instance.paths().tokens().exists();
-    let (opening, loaded) = Opening::open(&file, is_first).with_context(|| format!("cannot use {}", file.display()))?;
-    let open = loaded.open.len();
-    let (registry, store) = Registry::start(opening, loaded).context("cannot start the store's thread")?;
+    let (opening, snapshot) = Opening::open(&file, is_first, Host::new(&address::host_name()))
+        .with_context(|| format!("cannot use {}", file.display()))?;
+    let open = snapshot.open.len();
+    let (registry, store) = Registry::start(opening, snapshot).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
     let config_file = instance.paths().config_file();
     if config.is_exposed(&config_file) {
@@ -73,19 +76,21 @@ pub async fn run(
     let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;
     let reach = Reach { public: config.public_url.clone(), lan: lan_reach };
     let lan_url = reach.lan_url();
-    // Before anything is there to be removed.
+    // The watch begins before the files exist, so that it sees every removal.
     let watch = Watch::begin(instance.paths().state_dir());
     instance.publish(&url, lan_url.as_deref(), &tokens)?;
-    // The socket comes last: whoever gets through to it finds everything else in place.
+    // The socket is created last. A client that can connect to it finds everything else in place.
     let socket = bind_socket(&instance)?;
     let (new_socket, new_sockets) = mpsc::channel(1);
     let listeners = Listeners { socket, new_sockets, tcp, lan };
 
     let (close, closing) = watch::channel(false);
-    let policy = Policy { timeout: config.timeout(), on_timeout: config.on_timeout };
-    let app = App::new(registry.clone(), store.clone(), &tokens, address.port(), reach, policy, closing.clone());
+    let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
+    let access = Access::new(&tokens, store.clone());
+    let inbox = Inbox::new(registry.clone(), store.clone());
+    let app = App::new(registry.clone(), inbox, access, address.port(), reach, deadline, closing);
     let asked_to_stop = app.stop();
-    let server = http::serve(listeners, http::router(app), closing);
+    let server = http::serve(listeners, app);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
@@ -101,10 +106,11 @@ pub async fn run(
         match end {
             End::Asked => {
                 tracing::info!("stopping");
-                // Before anybody who waits is sent away.
+                // A command that loses its connection looks for `daemon.json`. If the file is gone, the command starts no other daemon.
+                // So the file goes before the connections do.
                 instance.unpublish();
             }
-            // As if it had been killed: whoever waits starts another daemon, which reads what is there.
+            // The daemon ends as if it had been killed. A waiting hook starts another daemon, which reads what is on disk.
             End::StoreFailed => tracing::error!("stopping: the store cannot be trusted any more"),
             End::InstanceLost => tracing::error!("stopping: the state directory is not this daemon's any more"),
         }
@@ -117,8 +123,8 @@ pub async fn run(
         notifier.abort();
     }
     if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
-        // Nobody was told that it is saved. The next daemon reads what is there.
-        tracing::error!("the store does not finish: its disk may hang");
+        // No caller got a reply that says "saved". The next daemon reads what is on disk.
+        tracing::error!("the store does not finish its last commit: the disk may hang");
     }
     match end {
         End::StoreFailed => anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display()),
@@ -130,16 +136,16 @@ pub async fn run(
 /// Why a daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Somebody wants it to.
+    /// By a signal or over the API.
     Asked,
-    /// What it writes may be lost.
+    /// Anything that is written from now on may be lost.
     StoreFailed,
-    /// Somebody removed or replaced its directory.
+    /// Somebody removed or replaced the state directory.
     InstanceLost,
 }
 
-/// Makes the files that lead to this daemon again when somebody removes them. Returns when the instance is another daemon's, or
-/// nobody's: then they are not this one's to make.
+/// Creates the socket and `daemon.json` again when somebody removes them. Returns when the state directory is gone or belongs to another
+/// daemon, because this daemon must not create files there.
 async fn keep_files(
     instance: &Instance,
     watch: &Watch,
@@ -148,19 +154,19 @@ async fn keep_files(
 ) {
     let mut pause = FIRST_MEND;
     while !instance.is_lost() {
-        // The socket first: hooks need it, and it needs no room on the disk.
+        // The socket comes first, because hooks need it and it needs no disk space.
         let mended = if !instance.has_own_socket() {
-            tracing::warn!("the socket was removed, and is made again");
+            tracing::warn!("the socket was removed: it is created again");
             match bind_socket(instance) {
                 Ok(socket) => {
-                    // The server may be going down.
+                    // An error means that the server has stopped.
                     drop(new_socket.send(socket).await);
                     Ok(())
                 }
                 Err(error) => Err(error),
             }
         } else if !instance.has_own_daemon_json() {
-            tracing::warn!("daemon.json was removed, and is made again");
+            tracing::warn!("daemon.json was removed: it is created again");
             publish().map_err(anyhow::Error::from)
         } else {
             pause = FIRST_MEND;
@@ -168,7 +174,7 @@ async fn keep_files(
             continue;
         };
         if let Err(error) = mended {
-            tracing::error!(error = format!("{error:#}"), "it could not be made again");
+            tracing::error!(error = format!("{error:#}"), "the removed file cannot be created again");
             tokio::time::sleep(pause).await;
             pause = LAST_MEND.min(pause * 2);
         }
@@ -181,7 +187,7 @@ fn bind_socket(instance: &Instance) -> anyhow::Result<UnixListener> {
     Ok(UnixListener::from_std(socket)?)
 }
 
-/// Whether a daemon could start here, as far as that can be known without starting one. Changes nothing.
+/// Checks whether a daemon could start here, as far as that can be known without starting one. Changes nothing.
 pub fn check(paths: &Paths) -> anyhow::Result<()> {
     Config::load(&paths.config_file())?;
     match check_private(paths.state_dir()) {
@@ -216,7 +222,7 @@ async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
     }
 }
 
-/// The local network is a convenience as well: what keeps it out must not keep hooks from their daemon.
+/// Opens the listener for the local network, if one is configured. If that fails, the daemon runs without it, because hooks do not need it.
 async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyhow::Result<(Option<Lan>, LanReach)> {
     let Some(address) = address.map(LanAddress::socket) else { return Ok((None, LanReach::Off)) };
     let listener = match TcpListener::bind(address).await {
@@ -244,17 +250,17 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
     }
 }
 
-/// Each waiting hook is an open file, and the usual soft limit is soon reached.
+/// Each waiting hook needs an open file, and the usual soft limit is low.
 fn raise_file_limit() {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    // macOS calls its maximum unlimited, and takes no more than this.
+    // macOS reports no maximum but refuses more than this.
     let wanted = if cfg!(target_os = "macos") { Some(maximum.unwrap_or(u64::MAX).min(10_240)) } else { maximum };
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum }) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
 }
 
-/// What is in memory here are tokens, keys and answers.
+/// The memory of the daemon holds tokens, keys and answers. They must not get into a core dump.
 fn forbid_core_dumps() {
     if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
         tracing::warn!(%error, "core dumps are not forbidden");

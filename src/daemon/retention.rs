@@ -1,8 +1,8 @@
-//! Forgetting settled questions when they are old enough.
+//! Deletes settled questions that are older than the configured time.
 //!
-//! How old they are is a matter of the wall clock, and clocks are wrong at times: a machine that has just been started may be years ahead
-//! until it has asked the network. In everyday use a day's worth of questions is due each day. If more than that is due, the clock is in
-//! doubt, and it gets an hour to be corrected before anything is deleted.
+//! Their age depends on the wall clock, and that clock may be wrong. The clock of a machine that has just started may be years ahead until
+//! it is set from the network. Normally, one day's worth of questions is due each day. If more is due, the clock may be wrong. Then the
+//! daemon watches the clock for an hour before it deletes anything.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::store::{Store, StoreError};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 const INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// Hooks that lost their daemon come back for their answers first.
+/// The first look comes after this, so that hooks that lost their daemon can fetch their answers first.
 const FIRST: Duration = Duration::from_secs(60);
-/// How long a clock in doubt is watched.
+/// How long a doubtful clock is watched.
 const SECOND_LOOK: Duration = Duration::from_secs(60 * 60);
-/// By how much the wall clock may differ from a steady one in that time.
+/// How much the wall clock and the steady clock may drift apart in that time.
 const IN_STEP: SignedDuration = SignedDuration::from_mins(1);
 
-/// Forgets what was settled longer ago than this, from day to day.
+/// Once a day, deletes the questions that were settled longer ago than `retention`.
 pub async fn keep(store: Store, retention: SignedDuration) {
     let mut purger = Purger { retention, doubted: None };
     let mut pause = FIRST;
@@ -29,7 +29,7 @@ pub async fn keep(store: Store, retention: SignedDuration) {
         pause = match purger.look(&store, Timestamp::now(), Instant::now()).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::error!(%error, "old questions could not be forgotten");
+                tracing::error!(%error, "old questions could not be deleted");
                 SECOND_LOOK
             }
         };
@@ -39,12 +39,12 @@ pub async fn keep(store: Store, retention: SignedDuration) {
 #[derive(Debug)]
 struct Purger {
     retention: SignedDuration,
-    /// Since when more than a day's worth has been due, by both clocks.
+    /// When more than a day's worth was first found to be due, by both clocks.
     doubted: Option<(Timestamp, Instant)>,
 }
 
 impl Purger {
-    /// Forgets what is due. How long to wait until the next look.
+    /// Deletes the questions that are due. Returns how long to wait until the next look.
     async fn look(&mut self, store: &Store, wall: Timestamp, steady: Instant) -> Result<Duration, StoreError> {
         let Ok(before) = wall.checked_sub(self.retention) else { return Ok(INTERVAL) };
         let oldest = store.oldest_settled().await?;
@@ -57,12 +57,12 @@ impl Purger {
         self.doubted = None;
         match store.purge(before).await? {
             0 => {}
-            forgotten => tracing::info!(forgotten, "old questions were forgotten"),
+            deleted => tracing::info!(deleted, "old questions were deleted"),
         }
         Ok(INTERVAL)
     }
 
-    /// Whether the wall clock has gone on evenly for an hour.
+    /// Whether the wall clock has kept pace with the steady clock for an hour.
     fn is_clock_trusted(&mut self, wall: Timestamp, steady: Instant) -> bool {
         if let Some((first_wall, first_steady)) = self.doubted {
             let watched = steady.duration_since(first_steady);
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::ask::samples::new_ask;
-    use crate::ask::{Outcome, Settlement};
+    use crate::ask::{Host, Outcome, Settlement};
     use crate::store::{Filter, Opened, Opening, StateFilter};
 
     const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -92,10 +92,10 @@ mod tests {
         SignedDuration::from_hours(24 * days)
     }
 
-    /// A store with questions that were settled so many days ago.
+    /// A store with one question for each age. The age says how many days ago the question was settled.
     async fn store(now: Timestamp, ages: &[i64]) -> (tempfile::TempDir, Store) {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
+        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
         let store = opening.start(Box::new(|_| {})).unwrap();
         for age in ages {
             let new = new_ask(&format!("s__t{age}"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_days_worth_is_forgotten_at_once() {
+    async fn one_days_worth_is_deleted_at_once() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 89, 90]).await;
         let mut purger = Purger { retention: RETENTION, doubted: None };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_is_corrected_within_the_hour_costs_nothing() {
+    async fn nothing_is_deleted_if_the_clock_is_corrected_within_the_hour() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 30, 60]).await;
         let mut purger = Purger { retention: RETENTION, doubted: None };
@@ -131,14 +131,14 @@ mod tests {
             INTERVAL
         );
         assert_eq!(left(&store).await, 3);
-        // It jumps again, by another amount: the hour begins anew.
+        // The clock jumps again, by another amount. The hour starts over.
         assert_eq!(purger.look(&store, now + days(365), steady + SECOND_LOOK).await.unwrap(), SECOND_LOOK);
         assert_eq!(purger.look(&store, now + days(366), steady + SECOND_LOOK * 2).await.unwrap(), SECOND_LOOK);
         assert_eq!(left(&store).await, 3);
     }
 
     #[tokio::test]
-    async fn a_clock_that_goes_on_evenly_for_an_hour_is_believed() {
+    async fn a_clock_that_runs_evenly_for_an_hour_is_trusted() {
         let (now, steady) = (Timestamp::now(), Instant::now());
         let (_dir, store) = store(now, &[1, 30, 100, 200]).await;
         let mut purger = Purger { retention: RETENTION, doubted: None };

@@ -173,7 +173,7 @@ fn store_file(paths: &Paths) -> Finding {
             format!("{} is empty, but there was a store before", path.display()),
             format!("Restore {0} from a backup, or remove it to begin anew.", path.display()),
         ),
-        Err(error @ StoreError::DamagedRows(_)) => Finding::warning(
+        Err(error @ StoreError::DamagedAsks(_)) => Finding::warning(
             "store",
             format!("{}: {error}", path.display()),
             "The others are fine. If you have a copy, run `answerback stop` and put it in place; otherwise delete these rows of the \

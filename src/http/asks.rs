@@ -11,21 +11,17 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::access::Token;
-use crate::api::{
-    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, OutcomeKind, Problem, ProjectList,
-};
-use crate::ask::{Answer, Ask, AskId, AskKey, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Questions};
-use crate::store::{Cursor, Filter, StateFilter};
+use crate::access::Caller;
+use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
+use crate::ask::{Ask, AskId, Cursor, OutcomeKind};
+use crate::inbox::{Inquiry, Listing, Words};
+use crate::store::{Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
-use super::guard::Caller;
 use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
-/// The longest path of a project, in bytes.
-const MAX_PROJECT: usize = 4096;
 
 /// Which asks to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -35,36 +31,36 @@ pub(super) struct ListParams {
     /// `open` (the default), `settled` or `all`.
     #[param(inline, required = false)]
     state: ListState,
-    /// Only of this session.
+    /// Only asks of this session.
     #[param(inline)]
     session: Option<SessionName>,
-    /// Only of this project: the directory, as the ask has it.
+    /// Only asks of this project. This is the directory, exactly as in `project` of the ask.
     #[param(inline)]
     project: Option<Directory>,
-    /// Only those that ended like this.
+    /// Only asks with this outcome.
     #[param(inline)]
     outcome: Option<OutcomeKind>,
-    /// Only with this text in a question, an answer, a note or a reason.
+    /// Only asks with this text in a question, an answer, a note or a reason.
     #[param(inline)]
     text: Option<SearchText>,
-    /// Only those opened at this time or later.
+    /// Only asks that were opened at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     opened_since: Option<Timestamp>,
-    /// At most so many. The default is all open asks, or 100 of the others.
+    /// How many asks to list at most. By default, all open asks are listed, and 100 with any other `state`.
     #[param(inline)]
     limit: Option<PageSize>,
-    /// Only older ones than this: `next` of the page before.
+    /// Only asks that are older than the ask with this id. Send `next` of the page before.
     #[param(inline)]
     before: Option<Id>,
-    /// Only those whose key ends with this.
+    /// Only asks whose key ends with this text.
     #[param(inline)]
     key_end: Option<SessionName>,
-    /// Also the questions that `answerback doctor` asks itself.
+    /// Also list the questions that `answerback doctor` asks itself.
     probes: bool,
-    /// Wait until something has changed after this cursor.
+    /// Wait until something has changed after this cursor. Needs `wait`.
     #[param(inline)]
     since: Option<Position>,
-    /// But not longer than so many seconds. Without `since` there is nothing to wait for.
+    /// Wait at most this many seconds. Without `since`, there is no wait.
     #[param(inline)]
     wait: Option<Seconds>,
 }
@@ -83,7 +79,7 @@ enum ListState {
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct GetParams {
-    /// Return when the ask is settled, or after so many seconds.
+    /// Wait until the ask is settled, but at most this many seconds.
     #[param(inline)]
     wait: Option<Seconds>,
 }
@@ -94,28 +90,25 @@ pub(super) fn patience(wait: Option<Seconds>) -> Duration {
 
 /// Lists asks, newest first.
 ///
-/// With `since` and `wait` it is a long poll: it returns as soon as anything has changed after that cursor, or when the
-/// time is up. The `ETag` changes with the cursor; `If-None-Match` gives 304.
+/// With `since` and `wait`, this is a long poll. It returns as soon as something has changed after that cursor, or when the time is up.
+/// The `ETag` changes with the cursor. Send it as `If-None-Match` to get 304 while nothing has changed.
 #[utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
-    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of a list that is known already")),
+    params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of an earlier reply")),
     responses(
-        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "Of this list"))),
-        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "Of this list")))))]
+        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "The tag of this list"))),
+        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "The tag of this list")))))]
 pub(super) async fn list(
     State(app): State<App>,
     Params(params): Params<ListParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut cursor = app.registry.cursor();
     if let Some(since) = params.since {
-        let changed = cursor.wait_for(|newest| *newest != Cursor(since.signed()));
-        app.wait_at_most(patience(params.wait), changed).await;
+        app.wait_at_most(patience(params.wait), app.inbox.changed(Cursor(since.signed()))).await;
     }
-    // Before the list is made: a change in between is seen again rather than missed.
-    let newest = cursor.borrow_and_update().0;
-    let etag = format!("\"{newest}\"");
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == etag.as_bytes()) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response());
+    let etag = |cursor: Cursor| [(header::ETAG, format!("\"{}\"", cursor.0))];
+    let newest = etag(app.inbox.cursor());
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == newest[0].1.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, newest).into_response());
     }
     let (state, default_limit) = match params.state {
         ListState::Open => (StateFilter::Open, usize::MAX),
@@ -127,7 +120,7 @@ pub(super) async fn list(
         state,
         session: params.session.map(SessionName::into_string),
         project: params.project.map(Directory::into_string),
-        outcome: params.outcome.map(|kind| kind.name().to_owned()),
+        outcome: params.outcome,
         text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,
         before: params.before.map(|id| AskId(id.signed())),
@@ -135,26 +128,26 @@ pub(super) async fn list(
         probes: params.probes,
         limit,
     };
-    let page = app.registry.list(filter).await?;
+    let Listing { page, cursor } = app.inbox.list(filter).await?;
     let list = AskList {
         asks: page.asks.iter().map(|ask| AskView::from(&**ask)).collect(),
-        cursor: newest.to_string(),
+        cursor: cursor.0.to_string(),
         next: page.next.map(|id| id.0),
         damaged: page.damaged,
     };
-    Ok(([(header::ETAG, etag)], JsonReply(list)).into_response())
+    Ok((etag(cursor), JsonReply(list)).into_response())
 }
 
-/// The projects there are asks of, open or settled.
+/// Lists the projects that have asks, open or settled.
 #[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
-    (status = 200, body = ProjectList, description = "The directories")))]
+    (status = 200, body = ProjectList, description = "The directories of the projects")))]
 pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
-    Ok(JsonReply(ProjectList { projects: app.store.projects().await? }))
+    Ok(JsonReply(ProjectList { projects: app.inbox.projects().await? }))
 }
 
-/// One ask. With `wait` it returns once the ask is settled.
+/// Gets one ask. With `wait`, it returns as soon as the ask is settled.
 #[utoipa::path(get, path = "/v1/asks/{key}", operation_id = "getAsk", tag = "asks", params(Key, GetParams), responses(
-    (status = 200, body = AskView, description = "The ask as it is"),
+    (status = 200, body = AskView, description = "The ask as it is now"),
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn get(
     State(app): State<App>,
@@ -162,40 +155,36 @@ pub(super) async fn get(
     Params(params): Params<GetParams>,
 ) -> Result<JsonReply<AskView>, Problem> {
     if params.wait.is_some() {
-        app.wait_at_most(patience(params.wait), app.registry.settled(&key)).await;
+        app.wait_at_most(patience(params.wait), app.inbox.settled(&key)).await;
     }
-    let ask = find(&app, &key).await?;
-    Ok(JsonReply(AskView::from(&*ask)))
+    Ok(view(&app.inbox.get(&key).await?))
 }
 
-pub(super) async fn find(app: &App, key: &AskKey) -> Result<Arc<Ask>, Problem> {
-    app.registry.get(key).await?.ok_or_else(Problem::unknown_ask)
+fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
+    JsonReply(AskView::from(&**ask))
 }
 
-/// Answers an ask. The first answer wins; saying the same again is no error.
+/// Answers an ask. The first answer wins. To send the same answer again is no error.
 #[utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
     params(Key), request_body = AnswerRequest, responses(
-    (status = 200, body = AskView, description = "This answer counts, and is on disk"),
-    (status = 204, description = "The same, told to a ticket"),
+    (status = 200, body = AskView, description = "This answer counts. It is on disk."),
+    (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered differently before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended without an answer (`closed`); `ask` says how."),
-    (status = 422, description = "The answer does not fit the questions (`invalid`); `errors` says what is wrong with which.")))]
+    (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),
+    (status = 422, description = "The answer does not fit the questions (`invalid`). `errors` says what is wrong with each.")))]
 pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
-    let ask = find(&app, &key).await?;
-    caller.check_life(&ask)?;
-    caller.check_words(&ask, &request)?;
-    let answer = Answer::new(&ask.questions, &request.answers, &request.notes, request.partial)
-        .map_err(|error| Problem::invalid("The answer does not fit the questions.", error.faults))?;
-    let settled = settle(&app, &ask, Outcome::Answered(answer), &caller).await;
+    let words = Words { answers: request.answers, notes: request.notes, partial: request.partial };
+    let settled = app.inbox.answer(&key, &words, &caller).await.map_err(Problem::from);
     if caller.may_read() {
-        return settled.map(IntoResponse::into_response);
+        return settled.map(|ask| view(&ask).into_response());
     }
+    // A ticket may answer, but it may not read the ask or an answer of somebody else.
     settled.map(|_| StatusCode::NO_CONTENT.into_response()).map_err(|problem| Problem {
         ask: None,
         hint: None,
@@ -203,35 +192,30 @@ pub(super) async fn answer(
     })
 }
 
-/// Refuses to answer; the asker is told, with the reason.
+/// Dismisses an ask. The asker learns that there will be no answer, and gets the reason.
 #[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
-    (status = 200, body = AskView, description = "It is dismissed"),
+    (status = 200, body = AskView, description = "The ask is dismissed"),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
-    (status = 422, description = "The reason is too long, or the body has another shape (`invalid`).")))]
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
+    (status = 422, description = "The reason is too long, or the body has the wrong shape (`invalid`).")))]
 pub(super) async fn dismiss(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Key(key): Key,
     Json(request): Json<DismissRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let reason = request.reason.filter(|reason| !reason.trim().is_empty());
-    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
-        return Err(Problem::invalid("The reason is over 16 KiB.", Vec::new()));
-    }
-    let ask = find(&app, &key).await?;
-    settle(&app, &ask, Outcome::Dismissed { reason }, &caller).await
+    Ok(view(&app.inbox.dismiss(&key, request.reason, &caller).await?))
 }
 
-/// Hands an ask back to the asker's own dialog.
+/// Releases an ask to the asker's own dialog.
 #[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
-    (status = 200, body = AskView, description = "It is released"),
+    (status = 200, body = AskView, description = "The ask is released"),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
     (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn release(
     State(app): State<App>,
@@ -239,56 +223,32 @@ pub(super) async fn release(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let ask = find(&app, &key).await?;
-    settle(&app, &ask, Outcome::Released, &caller).await
+    Ok(view(&app.inbox.release(&key, &caller).await?))
 }
 
-async fn settle(app: &App, ask: &Ask, outcome: Outcome, caller: &Caller) -> Result<JsonReply<AskView>, Problem> {
-    let settled = app.registry.settle(ask.id, outcome, caller.source()).await?;
-    Ok(JsonReply(AskView::from(&*settled)))
-}
-
-/// Opens an ask for any program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
+/// Opens an ask for a program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
 #[utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
-    (status = 201, body = AskView, description = "The ask is open, and is on disk",
-        headers(("Location" = String, description = "Its path"))),
-    (status = 422, description = "These questions cannot be asked, or the body has another shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a key of (`internal`)."),
+    (status = 201, body = AskView, description = "The ask is open. It is on disk.",
+        headers(("Location" = String, description = "The path of the ask"))),
+    (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
+    (status = 500, description = "The system has no random numbers for a key (`internal`)."),
     (status = 503, description = "Too many questions are open (`too-many-open`).")))]
 pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
-    let questions =
-        Questions::new(request.questions).map_err(|error| Problem::invalid(format!("{error}."), Vec::new()))?;
-    if request.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
-        return Err(Problem::invalid("The project is over 4 KiB.", Vec::new()));
-    }
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
-    let ask = app
-        .registry
-        .open(NewAsk {
-            key: program_key()?,
-            origin: Origin::Program,
-            project: request.project,
-            questions,
-            detail: String::new(),
-            expires_at: timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
-            on_timeout: OnTimeout::Native,
-            racing: false,
-            digest: None,
-            asker: None,
-        })
-        .await?;
+    let inquiry = Inquiry { questions: request.questions, project: request.project, timeout };
+    let ask = app.inbox.open(inquiry).await?;
     let location = format!("/v1/asks/{}", ask.key);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], JsonReply(AskView::from(&*ask))).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], view(&ask)).into_response())
 }
 
-/// Takes back the question of a program that does not need the answer any more. A hook takes its own back by hanging up.
+/// Withdraws an ask of a program that no longer needs the answer. A hook withdraws its ask by hanging up.
 #[utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
-    (status = 200, body = AskView, description = "It is withdrawn"),
-    (status = 403, description = "It is an agent's question (`not-yours`)."),
+    (status = 200, body = AskView, description = "The ask is withdrawn"),
+    (status = 403, description = "An agent opened the ask (`not-yours`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
-    (status = 409, description = "Somebody answered before (`answered-already`); `ask` holds that answer."),
-    (status = 410, description = "The ask ended in another way (`closed`); `ask` says how."),
+    (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
+    (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
     (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn withdraw(
     State(app): State<App>,
@@ -296,17 +256,5 @@ pub(super) async fn withdraw(
     Key(key): Key,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    let ask = find(&app, &key).await?;
-    if ask.origin != Origin::Program {
-        return Err(Problem::forbidden("not-yours", "Only the agent can take its question back.")
-            .hint("Dismiss it, or release it to the terminal."));
-    }
-    settle(&app, &ask, Outcome::Withdrawn, &caller).await
-}
-
-/// Each such ask is a session of its own, so that no program's questions crowd out another's.
-fn program_key() -> Result<AskKey, Problem> {
-    let random = Token::generate().map_err(Problem::internal)?;
-    let (session, call) = random.reveal()[..24].split_at(12);
-    AskKey::new(&format!("program-{session}"), call).map_err(Problem::internal)
+    Ok(view(&app.inbox.withdraw(&key, &caller).await?))
 }

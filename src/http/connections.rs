@@ -1,4 +1,5 @@
-//! Connections on the unix socket, on loopback TCP and, with TLS, from the network: one loop, one router, the same limits.
+//! Accepts connections on the unix socket, on loopback TCP and, with TLS, from the network. One loop and one router serve all of them, with
+//! the same limits.
 
 use std::future::Future;
 use std::io;
@@ -14,32 +15,32 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 
-use super::descriptors::Shares;
 use super::entrance::Peer;
 use super::lan::{Lan, handshake};
 use super::places::{Place, PlaceHandle, Places};
 use super::plain_stream::PlainStream;
 use super::refusals::{Exchange, Refusals};
 use super::write_timeout::WriteTimeout;
+use super::{App, router};
 
-/// A request's header is there by then, or the connection is cut.
+/// How long the head of a request may take to arrive. After that, the connection is cut.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const MAX_HEADERS: usize = 64;
-/// A request line and its headers: what a connection may make us hold before it has shown who it is.
+/// The maximum length of a request line and its headers. A connection can make us hold this much before it has shown a token.
 pub(super) const MAX_HEAD: usize = 32 * 1024;
-/// How long requests under way may take when the daemon goes down. Parked ones take longer by nature: they are cut, and
-/// their hooks come back.
+/// How long running requests may take when the daemon stops. Parked calls take longer. They are cut, and their hooks come back.
 const DRAIN: Duration = Duration::from_millis(300);
-/// Out of file descriptors: some come back while we wait.
+/// The pause after a failed accept. Usually there are no file descriptors left, and some become free during the pause.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the kernel may hold for a peer that does not read; it takes twice this. Otherwise it would be megabytes for each.
+/// How much the kernel may buffer for a peer that does not read. The kernel doubles this number. Without it, each such peer could cost
+/// megabytes.
 const SEND_BUFFER: usize = 128 * 1024;
 
-/// The part of the places for strangers that one address of the network gets. On loopback all are of one address.
+/// One address of the network gets at most a quarter of the places for strangers. On loopback, all strangers have the same address.
 const PART_OF_ONE: usize = 4;
 
 /// Where requests come from.
@@ -47,24 +48,24 @@ const PART_OF_ONE: usize = 4;
 pub(crate) struct Listeners {
     /// For hooks and commands.
     pub(crate) socket: UnixListener,
-    /// Another one in its place, when its file was removed and made again.
+    /// Replaces `socket` after its file was removed and created again.
     pub(crate) new_sockets: mpsc::Receiver<UnixListener>,
-    /// For everything else on this machine.
+    /// For the page and for programs on this machine.
     pub(crate) tcp: TcpListener,
-    /// For the local network, if it is let in.
+    /// For the local network, if it is configured.
     pub(crate) lan: Option<Lan>,
 }
 
-/// Serves until `closing` says true, and lets requests under way finish.
-pub(crate) async fn serve(mut listeners: Listeners, router: Router, mut closing: watch::Receiver<bool>) {
+/// Serves until the daemon goes down. Then it gives running requests a moment to finish.
+pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    // Without the first, a longer head passes if its end is read together with its beginning.
+    // `max_buf_size` alone lets a longer head pass if hyper reads its end together with its beginning.
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
-    let server = Server { http, router, place_handle: None };
+    let (shares, mut closing) = (app.shares, app.closing.clone());
+    let server = Server { http, router: router(app), place_handle: None };
     let graceful = GracefulShutdown::new();
-    // Each has its own: a crowd on the network must not keep this machine out.
-    let shares = Shares::of_this_process();
+    // Each listener has its own places, so that a crowd on the network cannot shut out programs on this machine.
     let tcp_places = Places::new("loopback", shares.tcp, 1);
     let lan_places = Places::new("network", shares.lan, PART_OF_ONE);
     loop {
@@ -115,19 +116,20 @@ async fn accept_lan(lan: Option<&Lan>) -> io::Result<(TcpStream, SocketAddr, Tls
     Ok((stream, remote, acceptor))
 }
 
-/// For every connection to this listener. Those from before the call are not bounded, so it comes before anybody knows the port.
+/// Limits the send buffer of every later connection to this listener. Must be called before anybody knows the port, because it does not
+/// change existing connections.
 pub(crate) fn bound_send_buffer(listener: &TcpListener) {
     if let Err(error) = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER) {
-        tracing::warn!(%error, "the send buffers of connections are not bounded");
+        tracing::warn!(%error, "the send buffers of connections have no limit");
     }
 }
 
-/// Replies are small and awaited.
+/// Turns off Nagle's algorithm, because replies are small and somebody waits for them.
 fn send_at_once(stream: &TcpStream) {
     drop(stream.set_nodelay(true));
 }
 
-/// Cuts the connection when its place is needed for another.
+/// Runs a connection until another one needs its place.
 async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
     tokio::select! {
         () = connection => {}
@@ -135,12 +137,12 @@ async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
     }
 }
 
-/// How connections are served: all alike.
+/// Serves one connection. All connections are served alike.
 #[derive(Clone)]
 struct Server {
     http: http1::Builder,
     router: Router,
-    /// Of the connection's place, where places are counted.
+    /// `None` on the unix socket, which has no places.
     place_handle: Option<PlaceHandle>,
 }
 
@@ -149,7 +151,7 @@ impl Server {
         Self { place_handle: Some(place.place_handle()), ..self.clone() }
     }
 
-    /// `plain` is for handlers, where there is no TLS.
+    /// `plain` is a second handle to the stream, for handlers. There is none with TLS.
     fn connection<S>(
         &self,
         watcher: Watcher,
@@ -191,12 +193,12 @@ impl Server {
         };
         match shaken {
             Ok((local, stream)) => self.connection(watcher, Peer::Lan { local, remote }, None, stream).await,
-            Err(error) => tracing::debug!(%error, "a handshake failed"),
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
         }
     }
 }
 
-/// The kernel says who is at the other end.
+/// Asks the kernel which user is at the other end.
 fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let peer: io::Result<_> = stream.peer_cred();

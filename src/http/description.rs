@@ -1,5 +1,5 @@
-//! What the API says of itself, as OpenAPI. Each handler tells what only it can do and refuse; what follows from its group and from
-//! its shape is added here: who may call it, and how everything that goes wrong on the way to it is reported.
+//! The API's description of itself, as OpenAPI. Each handler describes its own replies. This module adds what is common to many: who may
+//! call an operation, and how a request is refused before it reaches the handler.
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -14,9 +14,8 @@ use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::access::Scope;
 use crate::api::Problem;
-
-use super::guard::Scope;
 
 const SCHEME: &str = "token";
 const PROBLEM: &str = "Problem";
@@ -24,23 +23,23 @@ const PROBLEM: &str = "Problem";
 const ABOUT: &str = "\
 Open questions of coding agents, and their answers. docs/api.md explains it with examples.
 
-The API is on 127.0.0.1, and on a unix socket for programs of the same user; `daemon.json` in the state directory names both, \
-and a token. Every error is `application/problem+json`. A path that does not exist is 404, and a method that a path does not \
-have is 405; without a valid token both are 401. A request whose head is over 32 KiB is 431. Unknown fields of a body \
-are ignored, unknown parameters of a query are refused.";
+The API is on 127.0.0.1, and on a unix socket for programs of the same user. `daemon.json` in the state directory contains both \
+addresses and a token. Every error is `application/problem+json`. A path that does not exist gets 404, and a method that a path does \
+not have gets 405. Without a valid token, both get 401. A request whose head is over 32 KiB gets 431. Unknown fields of a body are \
+ignored. Unknown parameters of a query are refused.";
 
 const CREDENTIALS: &str = "\
-`Authorization: Bearer TOKEN`. An operation names the role that it needs. Who has which:
+`Authorization: Bearer TOKEN`. Each operation names the role that it needs. These are the roles of each token:
 
 - `token` of `daemon.json`: `read`, `answer` and `ask`, on this machine.
-- The token of a device: `read`, `answer` and `ask`. That of a paired device counts everywhere, that of a page on this machine.
+- The token of a device: `read`, `answer` and `ask`. The token of a paired device works everywhere, and that of a page on this machine.
 - `hook_token` of `daemon.json`: `hook`, on this machine.
-- A ticket, from a button of a notification: only `POST /v1/asks/{key}/answer` of its one ask.
+- A ticket, from a button of a notification: only `POST /v1/asks/{key}/answer`, for one ask.
 - No token has `admin`.
 
-On the unix socket no token is needed: it has every role, `admin` too.";
+On the unix socket, no token is needed. It has every role, including `admin`.";
 
-/// The whole description, ready to be sent. As text it needs a fraction of the memory.
+/// The whole description as JSON text. The text needs much less memory than the document.
 #[derive(Debug, Clone)]
 pub(super) struct Description(Bytes);
 
@@ -50,17 +49,17 @@ impl Description {
     }
 }
 
-/// This description.
+/// Gets this description.
 #[utoipa::path(get, path = "/v1/openapi.json", operation_id = "getDescription", tag = "daemon", responses(
     (status = 200, body = serde_json::Value, description = "An OpenAPI document")))]
 pub(super) async fn openapi(Extension(Description(text)): Extension<Description>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], text)
 }
 
-/// Says what the whole is about.
+/// Adds the title, the tags, the security scheme and the schema of errors.
 pub(super) fn describe(openapi: &mut OpenApi) {
     let license = LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0"));
-    // All of it, because the default names the author of a dependency.
+    // Every field is set, because the default names the author of a dependency.
     openapi.info = InfoBuilder::new()
         .title("Answerback")
         .version(env!("CARGO_PKG_VERSION"))
@@ -68,9 +67,9 @@ pub(super) fn describe(openapi: &mut OpenApi) {
         .license(Some(license.build()))
         .build();
     let tags = [
-        ("asks", "Questions, their answers, and how they are waited for."),
-        ("devices", "Letting browsers and phones in, and signing them out."),
-        ("hooks", "Where the hooks of agents hand in their calls."),
+        ("asks", "Questions, their answers, and ways to wait for them."),
+        ("devices", "Pairing phones, signing in browsers, and signing them out."),
+        ("hooks", "The endpoint for the hooks of agents."),
         ("daemon", "The daemon itself."),
     ];
     let tags = tags.map(|(name, about)| TagBuilder::new().name(name).description(Some(about)).build());
@@ -78,13 +77,13 @@ pub(super) fn describe(openapi: &mut OpenApi) {
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(CREDENTIALS)).build();
     let components = openapi.components.get_or_insert_default();
     components.add_security_scheme(SCHEME, SecurityScheme::Http(bearer));
-    // No handler names it: `complete` does.
+    // The schema is added here, because no handler names it. `complete` adds the references to it.
     let mut schemas = vec![(PROBLEM.to_owned(), Problem::schema())];
     Problem::schemas(&mut schemas);
     components.schemas.extend(schemas);
 }
 
-/// Adds to each operation of a group what holds for all of them; `None` is the group that needs no token.
+/// Adds to each operation what is common to its group. `None` is the group that needs no token.
 pub(super) fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
     for operation in openapi.paths.paths.values_mut().flat_map(operations) {
         let role = scope.map(role);
@@ -105,7 +104,7 @@ pub(super) fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
 fn role(scope: Scope) -> &'static str {
     match scope {
         Scope::Read => "read",
-        Scope::Answer => "answer",
+        Scope::Answer | Scope::Close => "answer",
         Scope::Ask => "ask",
         Scope::Hook => "hook",
         Scope::Admin => "admin",
@@ -117,15 +116,19 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut path.get, &mut path.post].into_iter().flatten()
 }
 
-/// What may happen before a request gets to its handler.
+/// The refusals that may come before the handler.
 fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, String)> {
     let mut common = vec![
-        ("429", "Too many attempts of this address have failed within a minute (`too-many-failures`).".to_owned()),
-        ("500", "What is asked for is damaged in the store (`damaged`).".to_owned()),
-        ("503", "The store failed (`store`), or it is not known whether it did (`unknown`).".to_owned()),
+        ("429", "Too many attempts from this address have failed within a minute (`too-many-failures`).".to_owned()),
+        ("500", "The row of this ask is damaged in the store (`damaged`).".to_owned()),
+        (
+            "503",
+            "The store failed and nothing was saved (`store`), or it is not known whether it was saved (`unknown`)."
+                .to_owned(),
+        ),
     ];
-    let foreign = "A browser sends it for another site (`foreign-origin`), or the name in `Host` is not one of this daemon \
-        (`foreign-host`).";
+    let foreign = "The request comes from a page of another site (`foreign-origin`), or the name in `Host` is not a name of this \
+        daemon (`foreign-host`).";
     match role {
         Some(role) => {
             common.push(("401", "There is no valid token (`unauthorized`).".to_owned()));
@@ -138,7 +141,7 @@ fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, Strin
     }
     let is_query = |parameter: &Parameter| parameter.parameter_in == ParameterIn::Query;
     if operation.parameters.iter().flatten().any(|parameter| matches!(parameter, RefOr::T(found) if is_query(found))) {
-        let query = "A parameter is unknown, comes twice or has a strange value (`bad-request`).";
+        let query = "A parameter is unknown, comes twice or has an invalid value (`bad-request`).";
         common.push(("400", query.to_owned()));
     }
     if operation.request_body.is_some() {
@@ -155,7 +158,7 @@ fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, Strin
     common
 }
 
-/// What the handler says itself stands first.
+/// Adds a sentence to the description of a status, after the handler's own.
 fn add(operation: &mut Operation, status: &str, description: &str) {
     let response = operation.responses.responses.entry(status.to_owned()).or_insert_with(|| Response::new("").into());
     if let RefOr::T(response) = response {

@@ -1,17 +1,15 @@
-//! Who gets how many of the file descriptors there are. Each connection is one, and a hook keeps its own for as long as its
-//! question waits. Without a share for everybody else, waiting hooks would keep out the people who could answer them.
+//! Divides the file descriptors of this process. Each connection needs one, and a hook keeps its connection for as long as its question
+//! waits. Without a share for everybody else, waiting hooks would shut out the people who could answer them.
 
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
+use tokio::sync::Semaphore;
 
-use crate::claude_code::HookEvent;
-
-/// What the daemon needs for itself: 18 for the store, its listeners and its log, and a few for what it reads and sends now and then.
+/// The daemon's own descriptors: 18 for the store, the listeners and the log, and a few for files and requests now and then.
 const OWN: usize = 24;
 const MAX_TCP: usize = 2048;
-/// Fewer from the network: a TLS connection needs more memory, and nobody has so many phones.
+/// The network gets fewer, because a TLS connection needs more memory and nobody has this many phones.
 const MAX_LAN: usize = 512;
-/// Commands use the socket, as hooks do.
+/// Commands use the socket, as hooks do. So hooks must leave some connections to them.
 const MAX_COMMANDS: usize = 64;
 
 /// How many connections of each kind there may be.
@@ -19,12 +17,12 @@ const MAX_COMMANDS: usize = 64;
 pub(super) struct Shares {
     pub(super) tcp: usize,
     pub(super) lan: usize,
-    /// Hooks that wait.
+    /// Parked calls of hooks.
     pub(super) hooks: usize,
 }
 
 impl Shares {
-    /// As the limit of this process is now.
+    /// Divides the current limit of this process.
     pub(super) fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current;
         Self::of(files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX)))
@@ -40,35 +38,12 @@ impl Shares {
     }
 }
 
-/// The places of hooks that wait.
-#[derive(Debug)]
-pub(super) struct HookPlaces(Semaphore);
-
-impl HookPlaces {
-    pub(super) fn new(shares: Shares) -> Self {
-        Self(Semaphore::new(shares.hooks))
-    }
-
-    /// A place for as long as the call is parked. A call that does not wait needs none. If no place is left, the hook makes no decision
-    /// and Claude Code asks in the terminal.
-    pub(super) fn enter(&self, event: &HookEvent) -> Result<Option<SemaphorePermit<'_>>, TryAcquireError> {
-        if !matches!(event, HookEvent::Ask(_) | HookEvent::Race(_)) {
-            return Ok(None);
-        }
-        let place = self.0.try_acquire();
-        if place.is_err() {
-            tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
-        }
-        place.map(Some)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn there_is_something_for_everybody() {
+    fn everybody_gets_a_share() {
         assert_eq!(Shares::of(64), Shares { tcp: 10, lan: 6, hooks: 19 });
         assert_eq!(Shares::of(1024), Shares { tcp: 250, lan: 166, hooks: 520 });
         assert_eq!(Shares::of(20_000), Shares { tcp: 2048, lan: 512, hooks: 17_352 });

@@ -1,62 +1,23 @@
-//! The ways in, and what a browser must say to be let in there: the name it used for us (`Host`) and the page it comes from
-//! (`Origin`, `Sec-Fetch-Site`), exactly. So a foreign site can neither read nor act, whatever it knows.
+//! The ways in, and the headers that a browser must send there: the name it used for us (`Host`) and the page it comes from (`Origin`,
+//! `Sec-Fetch-Site`), exactly. So a foreign site can neither read nor act, whatever it knows.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use axum::http::header::{self, HeaderMap, HeaderName};
 
+use crate::access::Entrance;
 use crate::address::{self, PublicUrl};
 use crate::api::Problem;
 
 /// The way a connection came in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Peer {
-    /// The unix socket; the other end is of our user.
+    /// The unix socket. The other end belongs to our user.
     Socket,
-    /// TCP on loopback; the other end may be anybody on this machine, or a proxy.
+    /// TCP on loopback. The other end may be anybody on this machine, or a proxy.
     Tcp { local: SocketAddr, remote: SocketAddr },
     /// TLS from the network.
     Lan { local: SocketAddr, remote: SocketAddr },
-}
-
-/// Where a request comes from, as far as it can be known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Entrance {
-    /// A program of our user.
-    Socket,
-    /// This machine.
-    Local { local: SocketAddr, remote: SocketAddr },
-    /// Anywhere, through the proxy at this address.
-    Public(IpAddr),
-    /// The local network.
-    Lan(IpAddr),
-}
-
-impl Entrance {
-    /// Whether the tokens of `daemon.json` and launch codes count here: they are for this machine.
-    pub(super) fn is_local(self) -> bool {
-        matches!(self, Self::Socket | Self::Local { .. })
-    }
-
-    /// Who is blamed for failures: a machine.
-    pub(super) fn blamed(self) -> Option<(bool, IpAddr)> {
-        let (is_public, address) = match self {
-            Self::Socket => return None,
-            Self::Local { remote, .. } => (false, remote.ip()),
-            Self::Lan(address) => (false, address),
-            // Others than the machine itself are behind the proxy.
-            Self::Public(address) => (true, address),
-        };
-        Some((is_public, machine(address)))
-    }
-}
-
-/// What stands for all addresses of one machine: whoever has an IPv6 network has all of its addresses.
-pub(super) fn machine(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        address => address,
-    }
 }
 
 /// The names under which we can be reached.
@@ -67,7 +28,7 @@ pub(super) struct Names {
     machine: Vec<String>,
 }
 
-/// What only proxies send, beside everything that begins with `x-forwarded-`.
+/// Headers that only proxies send, like all that begin with `x-forwarded-`.
 const FORWARDED: [&str; 4] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"];
 
 fn is_forwarded(headers: &HeaderMap) -> bool {
@@ -81,13 +42,13 @@ impl Names {
         Self { loopback, public, machine: address::host_names() }
     }
 
-    /// Refuses what a browser sends on behalf of another site, unless a person just follows a link to the page (`is_visit`), and what
-    /// comes in by a way that is not configured.
+    /// Refuses a request that a browser sends on behalf of another site, unless a person just follows a link to the page (`is_visit`).
+    /// Also refuses a request that comes in by a way that is not configured.
     pub(super) fn enter(&self, peer: Peer, is_visit: bool, headers: &HeaderMap) -> Result<Entrance, Problem> {
         let Ok(host) = only(headers, header::HOST).map(Option::unwrap_or_default) else { return Err(foreign_host()) };
         let entrance = match peer {
             Peer::Socket => {
-                // No browser speaks to a unix socket: this comes through a proxy that must not exist.
+                // No browser speaks to a unix socket. This comes through a proxy that must not exist.
                 if headers.contains_key(header::ORIGIN) || headers.contains_key(header::REFERER) {
                     return Err(Problem::forbidden("foreign-origin", "The socket is not for browsers."));
                 }
@@ -146,7 +107,7 @@ fn foreign_origin() -> Problem {
     Problem::forbidden("foreign-origin", "Other sites may not use this daemon.")
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may appear once.
 fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, ()> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -292,15 +253,5 @@ mod tests {
             assert_eq!(enter(tcp(), &[("host", "localhost:27563"), (header, "1.2.3.4")]), None, "{header}");
             assert!(enter(tcp(), &[("host", "answers.example.org"), (header, "1.2.3.4")]).is_some(), "{header}");
         }
-    }
-
-    #[test]
-    fn one_machine_is_one_caller() {
-        let blamed = |address: &str| Entrance::Lan(address.parse().unwrap()).blamed();
-        assert_eq!(blamed("::ffff:127.0.0.1"), local().blamed());
-        assert_eq!(blamed("fd00::2"), blamed("fd00::ffff:3"));
-        assert_ne!(blamed("fd00::2"), blamed("fd00:0:0:1::2"));
-        assert_ne!(blamed("127.0.0.1"), Entrance::Public("127.0.0.1".parse().unwrap()).blamed());
-        assert_eq!(Entrance::Socket.blamed(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests into types. Every refusal is a [`Problem`], and nothing is read that is too big to be meant.
+//! Extractors turn requests into types. Every refusal is a [`Problem`], and the size of a body is limited.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use utoipa::{IntoParams, openapi::Required};
 
 use answerback_hook::client::MAX_BODY;
 
+use crate::access::Caller;
 use crate::api::Problem;
 use crate::ask::AskKey;
 
-use super::guard::Caller;
 use super::strict_json;
 
-/// A request's body is there by then, or the request is refused.
+/// How long a body may take to arrive. After that, the request is refused.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Who only has a code to show needs no more, and anybody in the network may try.
+/// The limit for callers without a token. They send little more than a code, and anybody on the network may be such a caller.
 const MAX_ANONYMOUS: usize = 4 * 1024;
 
-/// A JSON body as bytes, for those who read it in their own way.
+/// A JSON body as bytes, for handlers that parse it themselves.
 pub(super) struct JsonBytes(pub(super) Bytes);
 
 impl<S: Sync> FromRequest<S> for JsonBytes {
@@ -50,7 +50,7 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
     }
 }
 
-/// The whole body, in memory of its own: a parked request must not pin the connection's read buffer.
+/// Reads the whole body into its own memory, because a parked request must not keep the connection's read buffer.
 async fn read(body: Body, max: usize) -> Result<Bytes, Problem> {
     let whole = Limited::new(body, max).collect();
     let Ok(whole) = tokio::time::timeout(BODY_TIMEOUT, whole).await else {
@@ -90,7 +90,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
         let wrong =
             |why: &dyn Display| Problem::invalid(format!("The body does not have the right shape: {why}."), Vec::new());
-        // serde would take an array for an object, its elements for the fields in their order.
+        // serde would also accept an array with the fields in their order.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(wrong(&"it must be an object"));
         }
@@ -114,7 +114,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The key in the path. What cannot be a key names no ask.
+/// The key in the path. A text that cannot be a key gets 404, like an unknown key.
 pub(super) struct Key(pub(super) AskKey);
 
 impl<S: Send + Sync> FromRequestParts<S> for Key {
@@ -130,7 +130,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
 
 impl IntoParams for Key {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        // The same as `ask::AskKey` takes, but for the length of each part.
+        // This accepts what `ask::AskKey` accepts, except that it does not limit the length of each part.
         const PATTERN: &str = "^_?[A-Za-z0-9.:-]+(_[A-Za-z0-9.:-]+)*__[A-Za-z0-9._:-]+$";
         const MAX_LENGTH: usize = 258;
         let schema = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_LENGTH)).pattern(Some(PATTERN));
@@ -144,14 +144,14 @@ impl IntoParams for Key {
     }
 }
 
-/// The one name in a path that is no key.
+/// An id or another name in a path that is not the key of an ask.
 pub(super) struct Name(pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // What is not UTF-8 was never given to anything as its name.
+        // All names are UTF-8, so a name that is not is unknown.
         let name = Path::<String>::from_request_parts(parts, state).await;
         name.map(|Path(name)| Self(name)).map_err(|_| Problem::not_found("There is nothing with this name."))
     }

@@ -1,139 +1,30 @@
-//! The guard before every route: who is calling, and is it a browser on somebody else's errand?
+//! The guard before every route: it finds out who is calling, and refuses a browser that another site sent.
 //!
-//! On the socket the kernel vouches for the user. Everywhere else a caller needs a token, and a browser must have been sent by
-//! our own page, which is looked at first (`entrance`).
+//! The headers of a browser are looked at first (`entrance`). Then `access` says whose credential it is. Each group of routes has a scope,
+//! and `require` refuses callers without it.
 
-use axum::extract::{Request, State};
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 
-use serde_json::Value;
+use crate::access::{Access, Caller, Entrance, Scope};
+use crate::api::Problem;
+use crate::ask::AskKey;
 
-use crate::access::{Ticket, Tickets, TokenHash, Tokens};
-use crate::address::PublicUrl;
-use crate::api::{AnswerRequest, Problem};
-use crate::ask::{Ask, Channel, Source};
-use crate::store::DeviceKind;
-
-use super::entrance::{Entrance, Names, Peer};
+use super::entrance::Peer;
 use super::places::PlaceHandle;
 use super::{App, page};
 
-/// The most that is kept of what a client calls itself.
-const MAX_AGENT: usize = 64;
-
-/// What a caller may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
-    Read,
-    Answer,
-    Ask,
-    Hook,
-    Admin,
-}
-
-/// Who is calling.
-#[derive(Debug, Clone)]
-pub(super) enum Caller {
-    /// Somebody without a token.
-    Anonymous,
-    /// Somebody with the right to some things.
-    Known { scopes: &'static [Scope], source: Source },
-    /// A browser or a phone that is signed in.
-    Device { id: i64, source: Source },
-    /// A hook over HTTP. It can settle nothing, so it is no source.
-    Hook,
-    /// A button in a notification. It answers one ask, and does nothing else.
-    Ticket { ticket: Ticket, source: Source },
-}
-
-impl Caller {
-    fn may(&self, scope: Scope, path: &str) -> bool {
-        match self {
-            Self::Anonymous => false,
-            Self::Known { scopes, .. } => scopes.contains(&scope),
-            Self::Device { .. } => COMPANION.contains(&scope),
-            Self::Hook => scope == Scope::Hook,
-            Self::Ticket { ticket, .. } => scope == Scope::Answer && path == format!("/v1/asks/{}/answer", ticket.key),
-        }
-    }
-
-    /// The device, if it is one.
-    pub(super) fn device(&self) -> Option<i64> {
-        match self {
-            Self::Device { id, .. } => Some(*id),
-            Self::Anonymous | Self::Known { .. } | Self::Hook | Self::Ticket { .. } => None,
-        }
-    }
-
-    /// Refuses a button of an earlier life: what it shows may not be what is asked now.
-    pub(super) fn check_life(&self, ask: &Ask) -> Result<(), Problem> {
-        match self {
-            Self::Ticket { ticket, .. } if ticket.id != ask.id => {
-                Err(Problem::new(StatusCode::GONE, "closed", "This question was asked again after this notification."))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses to carry more than a button says: whoever has seen the notification could have written it.
-    pub(super) fn check_words(&self, ask: &Ask, request: &AnswerRequest) -> Result<(), Problem> {
-        let is_label = |(question, answer): (&String, &Value)| {
-            let question = ask.questions.get(question);
-            question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
-        };
-        let is_plain = request.notes.is_empty() && !request.partial && request.answers.iter().all(is_label);
-        if matches!(self, Self::Ticket { .. }) && !is_plain {
-            return Err(Problem::invalid(
-                "A notification answers with one of the options, and nothing else.",
-                Vec::new(),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether it may see what it settles, and what others have said.
-    pub(super) fn may_read(&self) -> bool {
-        !matches!(self, Self::Ticket { .. })
-    }
-
-    /// Who settles what this caller settles.
-    pub(super) fn source(&self) -> Option<Source> {
-        match self {
-            Self::Known { source, .. } | Self::Device { source, .. } | Self::Ticket { source, .. } => {
-                Some(source.clone())
-            }
-            Self::Anonymous | Self::Hook => None,
-        }
-    }
-}
-
-const EVERYTHING: &[Scope] = &[Scope::Read, Scope::Answer, Scope::Ask, Scope::Hook, Scope::Admin];
-const COMPANION: &[Scope] = &[Scope::Read, Scope::Answer, Scope::Ask];
-
-/// What the guard knows.
-#[derive(Debug)]
-pub(super) struct Guard {
-    api: TokenHash,
-    hook: TokenHash,
-    tickets: Tickets,
-    names: Names,
-}
-
-impl Guard {
-    pub(super) fn new(tokens: &Tokens, port: u16, public: Option<PublicUrl>) -> Self {
-        Self {
-            api: tokens.api.hash(),
-            hook: tokens.hook.hash(),
-            tickets: Tickets::new(tokens),
-            names: Names::new(port, public),
-        }
-    }
-}
-
-/// Somebody follows a link to the page, from wherever: a notification, a chat. It holds nothing, and no frame may show it.
+/// Whether a person follows a link to the page, in a notification or a chat. The page holds no secret, and no frame may show it.
 fn is_visit(request: &Request) -> bool {
     let is = |name, value: &str| request.headers().get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
     request.uri().path() == page::PATH
@@ -142,11 +33,11 @@ fn is_visit(request: &Request) -> bool {
         && is("sec-fetch-dest", "document")
 }
 
-/// What a response may do in a browser, where that is more than nothing.
+/// A content security policy of its own, for a response that may do more in a browser than nothing.
 #[derive(Debug, Clone)]
 pub(super) struct OwnPolicy(pub(super) HeaderValue);
 
-/// What every reply carries.
+/// The headers of every reply.
 pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::CACHE_CONTROL, "no-store"),
@@ -167,7 +58,7 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
             let device = caller.device();
             request.extensions_mut().insert(entrance);
             request.extensions_mut().insert(caller);
-            app.devices.while_signed_in(device, next.run(request)).await
+            while_signed_in(&app.access, device, next.run(request)).await
         }
         Err(problem) => problem.into_response(),
     };
@@ -186,22 +77,33 @@ async fn admit(
     is_visit: bool,
     headers: &HeaderMap,
 ) -> Result<(Entrance, Caller), Problem> {
-    let entrance = app.guard.names.enter(peer.ok_or_else(Problem::unauthorized)?, is_visit, headers)?;
-    if entrance == Entrance::Socket {
-        let caller = Caller::Known { scopes: EVERYTHING, source: source(Channel::Socket, headers) };
-        return Ok((entrance, caller));
-    }
-    let caller = match bearer(headers) {
-        Ok(None) => Caller::Anonymous,
-        Ok(Some(presented)) => match identify(app, entrance, presented, headers).await? {
-            Some(caller) => caller,
-            None => return Err(app.throttle.failed(entrance, Problem::unauthorized())),
-        },
-        Err(problem) => return Err(app.throttle.failed(entrance, problem)),
+    let entrance = app.names.enter(peer.ok_or_else(Problem::unauthorized)?, is_visit, headers)?;
+    let presented = match entrance {
+        // The socket needs no token, so it takes no notice of one.
+        Entrance::Socket => None,
+        _ => bearer(headers).map_err(|problem| app.failed(entrance, problem))?,
     };
-    Ok((entrance, caller))
+    match app.access.identify(entrance, presented, agent(headers)).await? {
+        Some(caller) => Ok((entrance, caller)),
+        None => Err(app.failed(entrance, Problem::unauthorized())),
+    }
 }
 
+impl App {
+    /// Counts a failed attempt. Returns this problem, or that it was one attempt too many.
+    pub(super) fn failed(&self, entrance: Entrance, problem: Problem) -> Problem {
+        self.access.failed(entrance).map_or(problem, too_many)
+    }
+}
+
+fn too_many(wait: Duration) -> Problem {
+    // A minute at most.
+    let seconds = u16::try_from(wait.as_secs()).unwrap_or(u16::MAX).saturating_add(1);
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-failures", "Too many attempts have failed.");
+    Problem { retry_after: Some(seconds), ..problem.hint(format!("Try again in {seconds} seconds.")) }
+}
+
+/// The token that a request presents, if it presents one.
 fn bearer(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -212,46 +114,46 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     }
 }
 
-/// The tokens of `daemon.json` count on this machine alone: they are never meant to leave it.
-async fn identify(
-    app: &App,
-    entrance: Entrance,
-    presented: &[u8],
-    headers: &HeaderMap,
-) -> Result<Option<Caller>, Problem> {
-    // A button answers one ask, from wherever it is pressed.
-    if let Some(ticket) = app.guard.tickets.check(presented) {
-        return Ok(Some(Caller::Ticket { ticket, source: source(Channel::Notification, headers) }));
-    }
-    let presented = TokenHash::of(presented);
-    if entrance.is_local() && presented == app.guard.api {
-        return Ok(Some(Caller::Known { scopes: COMPANION, source: source(Channel::Token, headers) }));
-    }
-    if entrance.is_local() && presented == app.guard.hook {
-        return Ok(Some(Caller::Hook));
-    }
-    let device = app.devices.find(&app.store, presented).await?;
-    // From elsewhere comes who was paired, and nobody else.
-    let device = device.filter(|device| entrance.is_local() || device.kind == DeviceKind::Paired);
-    Ok(device.map(|device| {
-        let source = Source { device: Some(device.name), ..source(Channel::Page, headers) };
-        Caller::Device { id: device.id, source }
-    }))
+/// The client's name for itself.
+pub(super) fn agent(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok())
 }
 
-fn source(channel: Channel, headers: &HeaderMap) -> Source {
-    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let agent = agent.map(|agent| agent.chars().take(MAX_AGENT).collect::<String>());
-    Source { channel, agent: agent.filter(|agent| !agent.is_empty()), device: None }
+/// The reply to a device, for as long as it is signed in. A parked request and an endless reply end when it is signed out.
+async fn while_signed_in(access: &Access, device: Option<i64>, reply: impl Future<Output = Response>) -> Response {
+    let Some(id) = device else { return reply.await };
+    let mut revoked = Box::pin(access.revoked(id));
+    let mut reply = pin!(reply);
+    let response = tokio::select! {
+        // A device that signs itself out gets its reply.
+        biased;
+        response = &mut reply => response,
+        () = &mut revoked => return Problem::unauthorized().into_response(),
+    };
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(revoked)))
 }
 
 /// The middleware around the routes of one scope.
-pub(super) async fn require(State(scope): State<Scope>, request: Request, next: Next) -> Response {
+pub(super) async fn require(
+    State(scope): State<Scope>,
+    params: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let about = params.ok().and_then(|params| ask_in(&params));
     match request.extensions().get::<Caller>() {
-        Some(caller) if caller.may(scope, request.uri().path()) => next.run(request).await,
+        Some(caller) if caller.may(scope, about.as_ref()) => next.run(request).await,
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
         Some(_) => Problem::forbidden("scope", "This token is not for that.")
             .hint("See docs/api.md for what each token may do.")
             .into_response(),
     }
+}
+
+/// The ask that the path names, if it names one.
+fn ask_in(params: &RawPathParams) -> Option<AskKey> {
+    params.iter().find(|(name, _)| *name == "key").and_then(|(_, key)| key.parse().ok())
 }

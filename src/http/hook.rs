@@ -1,23 +1,19 @@
-//! Where hooks hand in their calls and wait for the reply: a hook's JSON in, the hook's output out.
+//! Where hooks hand in their calls. This only translates between HTTP and the bridge.
 
-use std::time::Duration;
+use std::future::pending;
 
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use jiff::Timestamp;
-use serde_json::Value;
 
+use crate::access::Caller;
 use crate::api::{HookInput, HookOutput, Problem};
-use crate::ask::{Ask, HTTP_ASKER, OnTimeout};
-use crate::claude_code::{self, Client, HookEvent, Version, transcript};
-use crate::registry::{Attached, OpenError, Wait, WaitEnd};
+use crate::ask::HTTP_ASKER;
+use crate::claude_code::{CallError, Client, Line};
 
 use super::App;
-use super::context::end_of_records;
 use super::extract::JsonBytes;
-use super::guard::Caller;
 use super::plain_stream::PlainStream;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
@@ -46,133 +42,49 @@ pub(super) async fn claude_code(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
-    let plain = plain.map(|Extension(plain)| plain);
-    let event = claude_code::read(&body, client(&headers, &caller), app.policy, Timestamp::now())
-        .map_err(|error| Problem::bad_request(format!("{error}.")))?;
     let resumed = headers.contains_key("x-answerback-resumed");
-    // The call may be parked for hours. What is not needed any more is freed before that.
-    drop((body, headers));
-    let Ok(_place) = app.hook_places.enter(&event) else { return Ok(no_decision()) };
-    // What runs before and after the call is parked is boxed, so that a parked call does not hold room for it.
-    match event {
-        HookEvent::Ask(mut new) => {
-            if new.on_timeout == OnTimeout::Defer {
-                let version = Box::pin(recorded_version(&new.detail)).await;
-                *new = claude_code::unless_too_old(*new, version, app.policy, Timestamp::now());
-            }
-            let attached = Box::pin(app.registry.attach(*new, resumed)).await;
-            waited(&app, plain, attached, Beside::Nothing).await
-        }
-        HookEvent::Race(new) => {
-            let attached = Box::pin(app.registry.attach_by_digest(*new, resumed)).await;
-            waited(&app, plain, attached, Beside::Dialog).await
-        }
-        HookEvent::Announce(new) => match Box::pin(app.registry.open(*new)).await {
-            // One that is settled already is a call that is made again: it has its answer.
-            Ok(ask) if !ask.is_open() => Box::pin(settled(&app, &ask, Beside::Nothing)).await,
-            Ok(_) => Ok(no_decision()),
-            Err(error) => left_to_the_terminal(error),
-        },
-        HookEvent::Received(seen) => {
-            let ask = Box::pin(app.registry.received(*seen, claude_code::is_unnamed)).await?;
-            Ok(ask.and_then(|ask| claude_code::received(&ask)).as_ref().map_or_else(no_decision, print))
-        }
-        HookEvent::WentOn { session, asker, has_ended } => {
-            Box::pin(app.registry.session_went_on(&session, asker.as_deref(), has_ended)).await?;
-            Ok(no_decision())
-        }
-        HookEvent::Other => Ok(no_decision()),
-        HookEvent::Unusable(reason) => {
-            // What is wrong in detail quotes the question.
-            tracing::warn!(%reason, "a question is left to the terminal");
-            tracing::debug!(?reason, "in detail");
-            Ok(no_decision())
-        }
-    }
-}
-
-/// What the agent shows while the hook waits.
-#[derive(Clone, Copy)]
-enum Beside {
-    Nothing,
-    Dialog,
-}
-
-/// Parks the call until its ask is settled, or until the caller is gone.
-async fn waited(
-    app: &App,
-    plain: Option<PlainStream>,
-    attached: Result<Attached, OpenError>,
-    beside: Beside,
-) -> Result<Response, Problem> {
-    let wait = match attached {
-        Ok(Attached::Waiting(wait)) => wait,
-        Ok(Attached::Settled(ask)) => return Box::pin(settled(app, &ask, beside)).await,
-        Err(error) => return left_to_the_terminal(error),
+    let client = client(&headers, &caller);
+    // The call may be parked for hours, and does not need them.
+    drop((headers, caller));
+    let line = HookLine(plain.map(|Extension(plain)| plain));
+    let reply = app.bridge.hand_in(body, client, resumed, line).await?;
+    let mut response = match reply.output {
+        Some(output) => ([(header::CONTENT_TYPE, "application/json")], output.to_string()).into_response(),
+        None => ().into_response(),
     };
-    let mut reply = match parked(plain, wait).await {
-        Some(WaitEnd::Settled(ask)) => Box::pin(settled(app, &ask, beside)).await?,
-        Some(WaitEnd::Deferred) => print(&claude_code::deferred()),
-        // Nobody reads this.
-        None => no_decision(),
-    };
-    // What the caller sent while it was parked has been thrown away, so the connection cannot be used again.
-    reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    Ok(reply)
-}
-
-/// How the wait ended; `None` if the caller went away before.
-async fn parked(plain: Option<PlainStream>, wait: Wait) -> Option<WaitEnd> {
-    let Some(plain) = plain else { return Some(wait.end().await) };
-    plain.say_parked().await;
-    tokio::select! {
-        end = wait.end() => Some(end),
-        () = plain.closed() => None,
+    if reply.was_parked {
+        // Everything that the caller sent while it was parked has been thrown away, so the connection cannot be used again.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    Ok(response)
 }
 
-fn left_to_the_terminal(error: OpenError) -> Result<Response, Problem> {
-    match error {
-        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker => {
-            tracing::warn!(%error, "a question is left to the terminal");
-            Ok(no_decision())
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Read(error) => Self::bad_request(format!("{error}.")),
+            CallError::Store(error) => error.into(),
         }
-        OpenError::Store(error) => Err(error.into()),
     }
 }
 
-async fn settled(app: &App, ask: &Ask, beside: Beside) -> Result<Response, Problem> {
-    let detail = app.registry.detail(ask.id).await?;
-    let reply = match beside {
-        Beside::Nothing => claude_code::settled(ask, &detail, recorded_version(&detail).await),
-        Beside::Dialog => claude_code::raced(ask, &detail),
-    };
-    Ok(reply.as_ref().map_or_else(no_decision, print))
-}
+/// The connection of a hook. Nothing can be said on one with TLS while its request is handled, and its end is not seen: hyper drops the
+/// handler instead.
+struct HookLine(Option<PlainStream>);
 
-fn no_decision() -> Response {
-    ().into_response()
-}
-
-fn print(reply: &Value) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
-}
-
-/// Clients from before they said it have their version in the records of their session, which they write a little behind what
-/// they do: an answer that comes at once waits for them a moment.
-async fn recorded_version(detail: &str) -> Option<Version> {
-    const TRIES: u32 = 10;
-    const PAUSE: Duration = Duration::from_millis(100);
-    let path = transcript::path_of_version(detail)?;
-    for _ in 0..TRIES {
-        // No records at all: there will be none.
-        let version = transcript::version(&end_of_records(path.clone()).await?);
-        if version.is_some() {
-            return version;
+impl Line for HookLine {
+    async fn say_parked(&self) {
+        if let Some(plain) = &self.0 {
+            plain.say_parked().await;
         }
-        tokio::time::sleep(PAUSE).await;
     }
-    None
+
+    async fn closed(&self) {
+        match &self.0 {
+            Some(plain) => plain.closed().await,
+            None => pending().await,
+        }
+    }
 }
 
 fn client(headers: &HeaderMap, caller: &Caller) -> Client {

@@ -12,6 +12,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use super::connections::bound_send_buffer;
+use super::linger::linger;
 use super::refusals::reply;
 use super::write_timeout::WriteTimeout;
 
@@ -60,23 +61,11 @@ pub(super) async fn handshake(
         if first[0] != TLS_HANDSHAKE {
             let head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n".to_owned();
             stream.write_all(&reply(head, "text/plain", PLAIN)).await?;
-            close_gently(stream).await;
+            stream.shutdown().await?;
+            linger(stream).await;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
         }
         acceptor.accept(WriteTimeout::new(stream)).await
     };
     tokio::time::timeout(HANDSHAKE_TIMEOUT, shaken).await?
-}
-
-/// What was not read would reset the connection, and the reply would be lost with it.
-async fn close_gently(mut stream: TcpStream) {
-    const ENOUGH: usize = 16;
-    drop(stream.shutdown().await);
-    let mut rest = [0; 1024];
-    for _ in 0..ENOUGH {
-        match tokio::io::AsyncReadExt::read(&mut stream, &mut rest).await {
-            Ok(read) if read > 0 => {}
-            _ => return,
-        }
-    }
 }

@@ -1,14 +1,13 @@
-//! The HTTP side: connections, the guard, the API. The only module that knows hyper and axum.
+//! The HTTP side: connections, the guard, the API. Only this room uses hyper and axum.
 //!
-//! Every request passes the guard, then the scope of its route, then its handler. A route is added to the group of its
-//! scope in `router`: there is no other way in.
+//! Every request passes the guard, then the check of its route's scope, and then reaches its handler. `router` puts each route into the
+//! group of its scope, so no route can go without that check.
 
 mod asks;
 mod connections;
 mod context;
 mod description;
 mod descriptors;
-mod device_name;
 mod devices;
 mod entrance;
 mod events;
@@ -16,7 +15,7 @@ mod extract;
 mod guard;
 mod hook;
 mod lan;
-mod loopback;
+mod linger;
 mod page;
 mod pairing;
 mod places;
@@ -28,7 +27,6 @@ mod reach;
 mod refusals;
 mod sign_in;
 mod strict_json;
-mod throttle;
 mod write_timeout;
 
 use std::future::Future;
@@ -45,83 +43,74 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::PROTOCOL;
-use crate::access::Tokens;
-use crate::access::pairing::Pairings;
+use crate::access::{Access, Caller, Scope};
 use crate::api::{Problem, Version};
-use crate::claude_code::Policy;
+use crate::claude_code::{Bridge, Deadline};
+use crate::inbox::Inbox;
 use crate::registry::Registry;
-use crate::store::Store;
 
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
-use descriptors::{HookPlaces, Shares};
-use devices::Devices;
-use guard::{Caller, Guard, Scope};
+use descriptors::Shares;
+use entrance::Names;
 pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
-use sign_in::LaunchCodes;
-use throttle::Throttle;
 
-/// What every handler has at hand; cheap to clone.
+/// The state that all handlers share. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     registry: Registry,
-    store: Store,
-    guard: Arc<Guard>,
-    launch_codes: Arc<LaunchCodes>,
-    devices: Arc<Devices>,
-    pairings: Arc<Pairings>,
-    throttle: Arc<Throttle>,
+    access: Access,
+    names: Arc<Names>,
     reach: Arc<Reach>,
     previews: Arc<Previews>,
-    policy: Policy,
-    hook_places: Arc<HookPlaces>,
+    bridge: Arc<Bridge>,
+    inbox: Inbox,
+    shares: Shares,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
 }
 
 impl App {
-    /// For the API on this port of 127.0.0.1 and wherever else it can be reached, until `closing` says true.
+    /// `port` is the port of the API on 127.0.0.1. `reach` says where else it can be reached. Long requests end when `closing` is true.
     pub(crate) fn new(
         registry: Registry,
-        store: Store,
-        tokens: &Tokens,
+        inbox: Inbox,
+        access: Access,
         port: u16,
         reach: Reach,
-        policy: Policy,
+        deadline: Deadline,
         closing: watch::Receiver<bool>,
     ) -> Self {
+        let shares = Shares::of_this_process();
         Self {
+            bridge: Arc::new(Bridge::new(registry.clone(), deadline, shares.hooks)),
+            inbox,
             registry,
-            store,
-            guard: Arc::new(Guard::new(tokens, port, reach.public.clone())),
-            launch_codes: Arc::default(),
-            devices: Arc::default(),
-            pairings: Arc::default(),
-            throttle: Arc::default(),
+            access,
+            names: Arc::new(Names::new(port, reach.public.clone())),
             reach: Arc::new(reach),
             previews: Arc::default(),
-            policy,
-            hook_places: Arc::new(HookPlaces::new(Shares::of_this_process())),
+            shares,
             closing,
             stop: Arc::default(),
         }
     }
 
-    /// Notified when somebody with the right to asks the daemon to stop.
+    /// Notified when an authorized caller asks the daemon to stop.
     pub(crate) fn stop(&self) -> Arc<Notify> {
         Arc::clone(&self.stop)
     }
 
-    /// Returns when the daemon goes down.
+    /// Returns when the daemon stops.
     async fn closing(&self) {
         let mut closing = self.closing.clone();
         // An error means that the daemon is gone already.
         drop(closing.wait_for(|closing| *closing).await);
     }
 
-    /// Waits for something, but not for too long and not beyond the end of the daemon.
+    /// Waits for `event`, but not longer than `patience`, and not after the daemon stops.
     async fn wait_at_most<T>(&self, patience: Duration, event: impl Future<Output = T>) {
         tokio::select! {
             _ = event => {}
@@ -132,7 +121,7 @@ impl App {
 }
 
 /// All routes, each in the group of its scope.
-pub(crate) fn router(app: App) -> Router {
+fn router(app: App) -> Router {
     let scoped = |scope: Scope, mut routes: OpenApiRouter<App>| {
         description::complete(routes.get_openapi_mut(), Some(scope));
         routes.route_layer(from_fn_with_state(scope, guard::require))
@@ -147,10 +136,8 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(devices::sign_out))
         .routes(routes!(description::openapi))
         .routes(routes!(version));
-    let answer = OpenApiRouter::new()
-        .routes(routes!(asks::answer))
-        .routes(routes!(asks::dismiss))
-        .routes(routes!(asks::release));
+    let answer = OpenApiRouter::new().routes(routes!(asks::answer));
+    let close = OpenApiRouter::new().routes(routes!(asks::dismiss)).routes(routes!(asks::release));
     let admin = OpenApiRouter::new()
         .routes(routes!(sign_in::launch))
         .routes(routes!(pairing::begin))
@@ -160,7 +147,7 @@ pub(crate) fn router(app: App) -> Router {
         .routes(routes!(devices::list))
         .routes(routes!(devices::revoke))
         .routes(routes!(stop));
-    // These need no token: one says nothing, the others take a code or a name instead.
+    // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
     let mut open = OpenApiRouter::new()
         .routes(routes!(health))
         .routes(routes!(sign_in::session))
@@ -171,6 +158,7 @@ pub(crate) fn router(app: App) -> Router {
     let (router, mut openapi) = OpenApiRouter::new()
         .merge(scoped(Scope::Read, read))
         .merge(scoped(Scope::Answer, answer))
+        .merge(scoped(Scope::Close, close))
         .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
         .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
         .merge(scoped(Scope::Admin, admin))
@@ -186,23 +174,23 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Says that the daemon is there.
+/// Checks that the daemon runs.
 #[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
-    (status = 200, body = String, content_type = "text/plain", description = "It is there")))]
+    (status = 200, body = String, content_type = "text/plain", description = "The daemon runs")))]
 async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Says what runs here.
+/// Gets the version of the daemon.
 #[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
-    (status = 200, body = Version, description = "What runs here")))]
+    (status = 200, body = Version, description = "The version")))]
 async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.
 #[utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
-    (status = 202, description = "It stops")))]
+    (status = 202, description = "The daemon will stop")))]
 async fn stop(State(app): State<App>) -> StatusCode {
     app.stop.notify_one();
     StatusCode::ACCEPTED
@@ -216,7 +204,7 @@ async fn wrong_method(request: Request) -> Response {
     refuse(&request, Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This path has no such method."))
 }
 
-/// Who has no token does not learn which paths there are.
+/// A caller without a token gets 401, so that it does not learn which paths exist.
 fn refuse(request: &Request, problem: Problem) -> Response {
     match request.extensions().get::<Caller>() {
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),

@@ -1,5 +1,4 @@
-//! The page and its parts. They hold no data and no secret, so they need no credential; everything they show comes through the
-//! API.
+//! Serves the page and its parts. They contain no data and no secret, so they need no token. All data that they show comes through the API.
 
 use axum::Router;
 use axum::http::{HeaderValue, header};
@@ -15,55 +14,93 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 struct Part {
     path: &'static str,
-    media_type: &'static str,
     bytes: &'static [u8],
 }
 
 macro_rules! parts {
-    ($($path:literal $file:literal $media_type:literal)*) => {
-        &[$(Part { path: $path, media_type: $media_type, bytes: include_bytes!(concat!("../page/", $file)) }),*]
+    ($($file:literal)*) => {
+        &[
+            Part { path: PATH, bytes: include_bytes!("../page/index.html") },
+            $(Part { path: concat!("/page/", $file), bytes: include_bytes!(concat!("../page/", $file)) }),*
+        ]
     };
 }
 
 const PARTS: &[Part] = parts! {
-    "/" "index.html" "text/html; charset=utf-8"
-    "/page/app.css" "app.css" "text/css; charset=utf-8"
-    "/page/icon.svg" "icon.svg" "image/svg+xml"
-    "/page/icon-192.png" "icon-192.png" "image/png"
-    "/page/icon-512.png" "icon-512.png" "image/png"
-    "/page/manifest.webmanifest" "manifest.webmanifest" "application/manifest+json"
-    "/page/api.js" "api.js" "text/javascript; charset=utf-8"
-    "/page/attention.js" "attention.js" "text/javascript; charset=utf-8"
-    "/page/card.js" "card.js" "text/javascript; charset=utf-8"
-    "/page/clock.js" "clock.js" "text/javascript; charset=utf-8"
-    "/page/dom.js" "dom.js" "text/javascript; charset=utf-8"
-    "/page/draft.js" "draft.js" "text/javascript; charset=utf-8"
-    "/page/ended.js" "ended.js" "text/javascript; charset=utf-8"
-    "/page/head.js" "head.js" "text/javascript; charset=utf-8"
-    "/page/history.js" "history.js" "text/javascript; charset=utf-8"
-    "/page/inbox.js" "inbox.js" "text/javascript; charset=utf-8"
-    "/page/keys.js" "keys.js" "text/javascript; charset=utf-8"
-    "/page/live.js" "live.js" "text/javascript; charset=utf-8"
-    "/page/main.js" "main.js" "text/javascript; charset=utf-8"
-    "/page/markdown.js" "markdown.js" "text/javascript; charset=utf-8"
-    "/page/preview.js" "preview.js" "text/javascript; charset=utf-8"
-    "/page/question.js" "question.js" "text/javascript; charset=utf-8"
-    "/page/settings.js" "settings.js" "text/javascript; charset=utf-8"
-    "/page/sign_in.js" "sign_in.js" "text/javascript; charset=utf-8"
-    "/page/storage.js" "storage.js" "text/javascript; charset=utf-8"
-    "/page/words.js" "words.js" "text/javascript; charset=utf-8"
+    "manifest.webmanifest"
+    "icon.svg"
+    "icon-192.png"
+    "icon-512.png"
+    "base.css"
+    "card.css"
+    "question.css"
+    "foot.css"
+    "views.css"
+    "screens.css"
+    "api.js"
+    "attention.js"
+    "card.js"
+    "clock.js"
+    "dom.js"
+    "draft.js"
+    "ended.js"
+    "foot.js"
+    "head.js"
+    "history.js"
+    "inbox.js"
+    "keys.js"
+    "kinds.js"
+    "live.js"
+    "main.js"
+    "markdown.js"
+    "preview.js"
+    "question.js"
+    "question_form.js"
+    "settings.js"
+    "sign_in.js"
+    "storage.js"
+    "words.js"
 };
 
-/// Where the page itself is.
+/// The path of the page itself.
 pub(super) const PATH: &str = "/";
 
-/// One route for each part.
 pub(super) fn routes() -> Router<App> {
     PARTS.iter().fold(Router::new(), |router, part| router.route(part.path, get(async || serve(part))))
 }
 
 fn serve(part: &Part) -> Response {
-    let mut response = ([(header::CONTENT_TYPE, part.media_type)], part.bytes).into_response();
+    let mut response = ([(header::CONTENT_TYPE, media_type(part.path))], part.bytes).into_response();
     response.extensions_mut().insert(OwnPolicy(HeaderValue::from_static(POLICY)));
     response
+}
+
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("png") => "image/png",
+        Some("svg") => "image/svg+xml",
+        Some("webmanifest") => "application/manifest+json",
+        _ => "text/html; charset=utf-8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::PARTS;
+
+    #[test]
+    fn every_file_of_the_page_is_served() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
+        let names =
+            std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        // Only the type checker reads these.
+        let files: BTreeSet<_> = names.filter(|name| !name.ends_with(".d.ts")).collect();
+        let served = PARTS.iter().map(|part| part.path.strip_prefix("/page/").unwrap_or("index.html").to_owned());
+        assert_eq!(served.collect::<BTreeSet<_>>(), files);
+    }
 }

@@ -1,29 +1,22 @@
 //! Pairing over HTTP: the person's side on the socket, the device's side wherever it can reach us.
 
-use std::future::Future;
-use std::time::{Duration, Instant};
-
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as JsonReply};
-use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::access::pairing::{Check, Fetch, STEP, Stage};
-use crate::access::{Token, TokenHash};
+use crate::access::{Check, Entrance, Fetched, Stage};
 use crate::api::{
     ClaimRequest, Claimed, ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView, Problem,
     Session, TokenRequest,
 };
-use crate::store::DeviceKind;
 
 use super::App;
 use super::asks::patience;
-use super::device_name::{device_name, harmless};
-use super::entrance::Entrance;
 use super::extract::{Json, Name, Params};
+use super::guard::agent;
 use super::query::Seconds;
 
 /// How long to wait for the other side.
@@ -41,21 +34,20 @@ pub(super) struct WaitParams {
     request_body = PairingRequest, responses(
     (status = 201, body = Pairing, description = "A code for one device"),
     (status = 409, description = "No device could reach this daemon (`not-reachable`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
 pub(super) async fn begin(
     State(app): State<App>,
     Json(request): Json<PairingRequest>,
 ) -> Result<(StatusCode, JsonReply<Pairing>), Problem> {
     let (origin, fingerprint) = app.reach.for_devices()?;
-    let name = request.name.as_deref().and_then(harmless);
-    let new = app.pairings.begin(name, Instant::now()).map_err(Problem::internal)?;
+    let new = app.access.begin_pairing(request.name.as_deref()).map_err(Problem::internal)?;
     let pairing = Pairing {
         url: format!("{origin}/#pair={}", new.code),
         id: new.id,
         code: new.code,
         fingerprint,
-        expires_in_seconds: STEP.as_secs(),
+        expires_in_seconds: new.good_for.as_secs(),
     };
     Ok((StatusCode::CREATED, JsonReply(pairing)))
 }
@@ -70,9 +62,8 @@ pub(super) async fn look(
     Name(id): Name,
     Params(params): Params<WaitParams>,
 ) -> Result<JsonReply<PairingView>, Problem> {
-    let is_waiting = || matches!(app.pairings.look(&id, Instant::now()), Some((Stage::Waiting, _)));
-    app.wait_at_most(patience(params.wait), until(&app, || !is_waiting())).await;
-    let (stage, name) = app.pairings.look(&id, Instant::now()).ok_or_else(unknown)?;
+    app.wait_at_most(patience(params.wait), app.access.until_claimed(&id)).await;
+    let (stage, name) = app.access.look(&id).ok_or_else(unknown)?;
     let state = match stage {
         Stage::Waiting => PairingState::Waiting,
         Stage::Claimed => PairingState::Claimed,
@@ -89,14 +80,14 @@ pub(super) async fn look(
     (status = 200, body = Nothing, description = "The device is let in"),
     (status = 404, description = "There is no such pairing (`not-found`)."),
     (status = 410, description = "It is over, or there were too many wrong attempts (`pairing-over`)."),
-    (status = 422, description = "The device shows other digits, or the body has another shape (`invalid`)."),
+    (status = 422, description = "The device shows other digits, or the body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
 pub(super) async fn confirm(
     State(app): State<App>,
     Name(id): Name,
     Json(request): Json<ConfirmRequest>,
 ) -> Result<JsonReply<Nothing>, Problem> {
-    let check = app.pairings.confirm(&id, &request.check, Instant::now()).map_err(Problem::internal)?;
+    let check = app.access.confirm(&id, &request.check).map_err(Problem::internal)?;
     match check.ok_or_else(unknown)? {
         Check::Right => Ok(JsonReply(Nothing {})),
         Check::Wrong(left) => Err(Problem::invalid("The device shows other digits.", Vec::new())
@@ -117,7 +108,7 @@ pub(super) async fn refuse(
     Name(id): Name,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<Nothing>, Problem> {
-    if app.pairings.refuse(&id, Instant::now()) {
+    if app.access.refuse(&id) {
         return Ok(JsonReply(Nothing {}));
     }
     Err(over("This pairing is over already.").hint("`answerback devices` shows who was let in."))
@@ -128,7 +119,7 @@ pub(super) async fn refuse(
     request_body = ClaimRequest, responses(
     (status = 200, body = Claimed, description = "What to show, and what to fetch the token with"),
     (status = 410, description = "The code was used, or is too old (`code`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make digits of (`internal`).")))]
 pub(super) async fn claim(
     State(app): State<App>,
@@ -136,12 +127,11 @@ pub(super) async fn claim(
     headers: HeaderMap,
     Json(request): Json<ClaimRequest>,
 ) -> Result<JsonReply<Claimed>, Problem> {
-    let name = device_name(request.name.as_deref(), &headers);
-    let claim = app.pairings.claim(&request.code, name, Instant::now()).map_err(Problem::internal)?;
+    let claim = app.access.claim(&request.code, request.name.as_deref(), agent(&headers)).map_err(Problem::internal)?;
     let Some(claim) = claim else {
         let problem = Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
             .hint("Run `answerback pair` again.");
-        return Err(app.throttle.failed(entrance, problem));
+        return Err(app.failed(entrance, problem));
     };
     Ok(JsonReply(Claimed { claim: claim.claim.reveal().to_owned(), check: claim.check }))
 }
@@ -153,55 +143,22 @@ pub(super) async fn claim(
     (status = 202, body = Nothing, description = "Not yet"),
     (status = 403, description = "The person said no (`refused`)."),
     (status = 410, description = "It is over, or never was (`pairing-over`)."),
-    (status = 422, description = "The body has another shape (`invalid`).")))]
+    (status = 422, description = "The body has the wrong shape (`invalid`).")))]
 pub(super) async fn token(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,
     Params(params): Params<WaitParams>,
     Json(request): Json<TokenRequest>,
 ) -> Result<Response, Problem> {
-    let claim = TokenHash::of(request.claim.as_bytes());
-    let mut fetched = app.pairings.fetch(claim, Instant::now());
-    if matches!(fetched, Fetch::Waiting) {
-        let settled = until(&app, || {
-            fetched = app.pairings.fetch(claim, Instant::now());
-            !matches!(fetched, Fetch::Waiting)
-        });
-        app.wait_at_most(patience(params.wait), settled).await;
-    }
-    match fetched {
-        Fetch::Granted { name, token, is_in } => {
-            if !is_in {
-                let_in(&app, name, &token).await?;
-                app.pairings.let_in(claim);
-            }
-            Ok(JsonReply(Session { token: token.reveal().to_owned() }).into_response())
-        }
-        Fetch::Waiting => Ok((StatusCode::ACCEPTED, JsonReply(Nothing {})).into_response()),
-        Fetch::Refused => Err(Problem::forbidden("refused", "The person at the computer said no.")
+    app.wait_at_most(patience(params.wait), app.access.until_decided(&request.claim)).await;
+    match app.access.fetch(&request.claim).await? {
+        Fetched::Token(token) => Ok(JsonReply(Session { token: token.reveal().to_owned() }).into_response()),
+        Fetched::Waiting => Ok((StatusCode::ACCEPTED, JsonReply(Nothing {})).into_response()),
+        Fetched::Refused => Err(Problem::forbidden("refused", "The person at the computer said no.")
             .hint("If that was a mistake, run `answerback pair` again.")),
-        Fetch::Gone => {
+        Fetched::Gone => {
             let problem = over("This pairing is over, or never was.").hint("Run `answerback pair` again.");
-            Err(app.throttle.failed(entrance, problem))
-        }
-    }
-}
-
-/// Another request with the same claim may do the same at the same time.
-async fn let_in(app: &App, name: String, token: &Token) -> Result<(), Problem> {
-    let id = app.store.add_device(name, DeviceKind::Paired, token.hash().bytes(), Timestamp::now()).await?;
-    tracing::info!(id, "a device was paired");
-    Ok(())
-}
-
-/// Returns once it is so. Time alone makes it so as well: a pairing expires without a word.
-fn until(app: &App, mut condition: impl FnMut() -> bool) -> impl Future<Output = ()> {
-    const LOOK_AGAIN: Duration = Duration::from_secs(5);
-    let mut changes = app.pairings.changes();
-    async move {
-        while !condition() {
-            // An error means that the daemon goes down, which ends the wait as well.
-            drop(tokio::time::timeout(LOOK_AGAIN, changes.changed()).await);
+            Err(app.failed(entrance, problem))
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The places for connections over TCP, where anybody can make them.
+//! Limits the number of connections over TCP, where anybody can connect.
 //!
-//! One half is for strangers, the other for callers who have shown a token. A newcomer always gets a place: when the half of
-//! the strangers is full, one of them is sent away. It is the one that has been here for longest, of the address that has the most.
-//! So a crowd takes its places from itself, and never from somebody with a token.
+//! Each connection has a place. One half of the places is for strangers, the other half for callers with a token. A new connection always
+//! gets a place. If the strangers' half is full, the oldest connection of the address with the most connections is closed. So a crowd
+//! takes places only from itself, and never from a caller with a token.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -13,47 +13,48 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::entrance::machine;
+use crate::access::machine_of;
 
-/// The log hears of a crowd once in so long.
+/// A crowd is logged at most once in this time.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// All places of one listener; cheap to clone.
+/// All places of one listener. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Places(Arc<Mutex<Table>>);
 
 #[derive(Debug)]
 struct Table {
-    /// What the listener is called in the log.
+    /// The name of the listener in the log.
     name: &'static str,
     max_known: usize,
     max_strangers: usize,
     max_strangers_of_one: usize,
     next: u64,
     known: HashMap<u64, Connection>,
-    /// By number, so the first has been here for longest.
+    /// In the order of their ids, so the first one is the oldest.
     strangers: BTreeMap<u64, Connection>,
-    /// How many strangers there are of each address.
+    /// How many strangers each address has.
     crowds: HashMap<IpAddr, usize>,
-    sent_away: u64,
-    told_at: Option<Instant>,
+    /// Since the last line in the log.
+    closed: u64,
+    logged_at: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Connection {
     address: IpAddr,
-    /// Dropped to send it away.
+    /// Dropping this closes the connection.
     _stay: oneshot::Sender<Infallible>,
 }
 
-/// The place of one connection, until it is dropped.
+/// The place of one connection. Dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
     place_handle: PlaceHandle,
     stay: oneshot::Receiver<Infallible>,
 }
 
-/// What is known about the caller on a connection; the guard keeps it up to date.
+/// Lets the guard say whether the caller on a connection has a token.
 #[derive(Debug, Clone)]
 pub(super) struct PlaceHandle {
     places: Places,
@@ -61,7 +62,7 @@ pub(super) struct PlaceHandle {
 }
 
 impl Places {
-    /// So many places in all. One address gets this part of what is for strangers.
+    /// `places` is the number of all places. One address gets at most the `part_of_one`th part of the places for strangers.
     pub(super) fn new(name: &'static str, places: usize, part_of_one: usize) -> Self {
         let max_strangers = (places / 2).max(1);
         Self(Arc::new(Mutex::new(Table {
@@ -73,12 +74,12 @@ impl Places {
             known: HashMap::new(),
             strangers: BTreeMap::new(),
             crowds: HashMap::new(),
-            sent_away: 0,
-            told_at: None,
+            closed: 0,
+            logged_at: None,
         })))
     }
 
-    /// A place for a new connection. Another one may have to go for it.
+    /// Gives a place to a new connection. This may close another connection.
     pub(super) fn enter(&self, address: IpAddr) -> Place {
         let address = counted_as(address);
         let (leave, stay) = oneshot::channel();
@@ -91,23 +92,23 @@ impl Places {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing in here can panic half way.
+        // No code panics while it holds the lock, so the table is whole even if the lock is poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Every program of this machine can choose among all loopback addresses, so they count as one.
+/// Any program on this machine can use any loopback address, so all of them count as one.
 fn counted_as(address: IpAddr) -> IpAddr {
-    match machine(address) {
+    match machine_of(address) {
         address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
         address => address,
     }
 }
 
 impl Place {
-    /// Returns when the place is needed for somebody else.
+    /// Returns when another connection needs the place.
     pub(super) async fn lost(&mut self) {
-        // Nothing is ever sent: the other end is dropped.
+        // Nothing is ever sent. The receiver returns when the sender is dropped.
         drop((&mut self.stay).await);
     }
 
@@ -127,8 +128,8 @@ impl Drop for Place {
 }
 
 impl PlaceHandle {
-    /// The newest request on this connection had a valid token, or had none. Each request counts anew, so that a device
-    /// that is signed out keeps no place for those who are signed in.
+    /// Says whether the newest request on this connection had a valid token. Each request counts anew, so that a device that was signed
+    /// out loses its place among the callers with a token.
     pub(super) fn set_known(&self, is_known: bool) {
         let mut table = self.places.table();
         if !is_known {
@@ -161,7 +162,7 @@ impl Table {
         Some(guest)
     }
 
-    /// For one more stranger of this address.
+    /// Makes room for one more stranger from this address.
     fn make_room(&mut self, address: IpAddr, now: Instant) {
         let crowd = if self.crowds.get(&address).is_some_and(|count| *count >= self.max_strangers_of_one) {
             Some(address)
@@ -173,20 +174,20 @@ impl Table {
         let oldest = self.strangers.iter().find(|(_, guest)| Some(guest.address) == crowd).map(|(id, _)| *id);
         if let Some(oldest) = oldest {
             self.remove_stranger(oldest);
-            self.tell_of_crowd(now);
+            self.log_crowd(now);
         }
     }
 
-    fn tell_of_crowd(&mut self, now: Instant) {
-        self.sent_away += 1;
-        if self.told_at.is_none_or(|told_at| now.saturating_duration_since(told_at) >= QUIET) {
+    fn log_crowd(&mut self, now: Instant) {
+        self.closed += 1;
+        if self.logged_at.is_none_or(|logged_at| now.saturating_duration_since(logged_at) >= QUIET) {
             tracing::warn!(
                 listener = self.name,
-                closed = self.sent_away,
+                closed = self.closed,
                 "too many connections without a token: the oldest are closed to make room"
             );
-            self.told_at = Some(now);
-            self.sent_away = 0;
+            self.logged_at = Some(now);
+            self.closed = 0;
         }
     }
 }
@@ -201,7 +202,7 @@ mod tests {
         IpAddr::V4(Ipv4Addr::new(192, 168, 1, last))
     }
 
-    /// Of the known, and of strangers.
+    /// How many known callers and how many strangers have a place.
     fn counts(places: &Places) -> (usize, usize) {
         let table = places.table();
         (table.known.len(), table.strangers.len())
@@ -216,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_stranger_goes_for_a_newcomer() {
+    fn a_new_connection_closes_the_oldest_stranger() {
         let places = Places::new("test", 8, 1);
         let mut guests: Vec<_> = (0..6).map(|_| places.enter(HERE)).collect();
         assert_eq!(lost(&mut guests), [0, 1]);
     }
 
     #[test]
-    fn who_has_shown_a_token_stays_whatever_crowd_comes() {
+    fn a_crowd_does_not_close_connections_with_a_token() {
         let places = Places::new("test", 8, 1);
         let mut known: Vec<_> = (0..4).map(|_| places.enter(HERE)).collect();
         known.iter().for_each(|place| place.place_handle().set_known(true));
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_do_not_take_the_places_of_strangers() {
+    fn connections_with_a_token_do_not_take_the_places_of_strangers() {
         let places = Places::new("test", 8, 1);
         let mut guests: Vec<_> = (0..20)
             .map(|_| {
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_gets_a_part_only() {
+    fn one_address_gets_only_its_part_of_the_places() {
         let places = Places::new("test", 32, 4);
         let mut other = places.enter(address(1));
         let mut crowd: Vec<_> = (0..10).map(|_| places.enter(address(2))).collect();
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_addresses_the_greatest_crowd_gives_way() {
+    fn the_address_with_the_most_connections_loses_one() {
         let places = Places::new("test", 16, 2);
         let mut few: Vec<_> = (0..2).map(|_| places.enter(address(1))).collect();
         let mut many: Vec<_> = (0..4).map(|_| places.enter(address(2))).collect();
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_a_network_has_its_addresses() {
+    fn all_addresses_that_one_machine_can_use_count_as_one() {
         let places = Places::new("test", 16, 4);
         let mut loopback: Vec<_> = (1..4).map(|last| places.enter([127, 0, 0, last].into())).collect();
         assert_eq!(lost(&mut loopback), [0]);
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_left_is_free() {
+    fn a_closed_connection_frees_its_place() {
         let places = Places::new("test", 8, 1);
         let mut first = places.enter(HERE);
         for is_known in [true, false] {
@@ -292,29 +293,29 @@ mod tests {
     }
 
     #[test]
-    fn who_shows_no_token_any_more_is_a_stranger_again() {
+    fn a_caller_that_no_longer_shows_a_token_is_a_stranger_again() {
         let places = Places::new("test", 4, 1);
         let mut revoked = places.enter(HERE);
         revoked.place_handle().set_known(true);
         revoked.place_handle().set_known(false);
         let _crowd: Vec<_> = (0..2).map(|_| places.enter(HERE)).collect();
         assert!(is_lost(&mut revoked));
-        // It is gone, whatever it shows now.
+        // A connection that has lost its place does not get it back with a token.
         revoked.place_handle().set_known(true);
         assert_eq!(counts(&places), (0, 2));
     }
 
     #[test]
-    fn the_log_hears_of_it_once_a_minute() {
+    fn a_crowd_is_logged_once_a_minute() {
         let mut table = Places::new("test", 4, 1);
         let table = Arc::get_mut(&mut table.0).unwrap().get_mut().unwrap();
         let start = Instant::now();
-        let told: Vec<_> = [0, 1, 59, 60, 61]
+        let logged: Vec<_> = [0, 1, 59, 60, 61]
             .map(|seconds| {
-                table.tell_of_crowd(start + Duration::from_secs(seconds));
-                table.sent_away == 0
+                table.log_crowd(start + Duration::from_secs(seconds));
+                table.closed == 0
             })
             .into();
-        assert_eq!(told, [true, false, false, true, false]);
+        assert_eq!(logged, [true, false, false, true, false]);
     }
 }

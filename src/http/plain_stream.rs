@@ -1,7 +1,7 @@
-//! A connection that hyper serves and that a handler can look at and speak on by itself.
+//! A connection that hyper serves, with a second handle for handlers.
 //!
-//! hyper cannot do two things that a parked call needs. It sends no interim reply when a handler wants one, and it stops looking for
-//! the end of a connection as soon as the other end has sent anything more. So a handler has a second handle to the socket.
+//! A parked call needs two things that hyper cannot do. hyper cannot send an interim reply when a handler wants one, and it no longer
+//! notices that the other end hangs up as soon as that end has sent anything more. So the handler uses the connection itself.
 
 use std::io;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// What a hook is told when its question is stored and its call is parked.
+/// The interim reply that tells a hook that its question is stored and its call is parked.
 const PARKED: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
-/// A plain connection, without TLS; cheap to clone.
+/// A connection without TLS. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) enum PlainStream {
     /// On the unix socket.
@@ -35,7 +35,7 @@ impl From<TcpStream> for PlainStream {
     }
 }
 
-/// Does the same with either kind of stream: they have the same methods, and no trait in common.
+/// Calls the same methods on either kind of stream. The two have no trait in common.
 macro_rules! with {
     ($plain:expr, $stream:ident => $what:expr) => {
         match $plain {
@@ -46,29 +46,29 @@ macro_rules! with {
 }
 
 impl PlainStream {
-    /// Tells a hook on the socket that its question is stored and that the reply may take long. Only for a request that has no
-    /// reply yet, on a connection without requests before it, as hooks make them: then hyper has nothing to write, and the two
-    /// cannot get mixed up.
+    /// Tells a hook on the socket that its question is stored and that the reply may take long. This is safe only during the first request
+    /// of a connection, before its reply. At that time hyper writes nothing, so the two cannot mix their bytes. A hook makes only one
+    /// request on a connection.
     pub(super) async fn say_parked(&self) {
-        // Other clients speak HTTP through libraries, which have time limits of their own and do not expect it.
+        // Clients on TCP use HTTP libraries. These have time limits of their own and may not expect an interim reply.
         let Self::Socket(stream) = self else { return };
         let mut rest = PARKED;
         while !rest.is_empty() {
             match stream.writable().await.and_then(|()| stream.try_write(rest)) {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // It is gone, which is seen elsewhere.
+                // The hook is gone. `closed` notices that.
                 Err(_) => return,
             }
         }
     }
 
-    /// Returns when the other end has closed the connection, whatever it has sent before that. Only for a request that is being
-    /// handled, and whose reply closes the connection: what is sent meanwhile is thrown away.
+    /// Returns when the other end has closed the connection, even if it has sent more before that. This throws those bytes away. So it may
+    /// be used only while a request is handled whose reply closes the connection.
     pub(super) async fn closed(&self) {
         loop {
             let readable = with!(self, stream => stream.readable().await);
-            // Declared after the wait, so that a parked call does not hold it for hours.
+            // Declared after the wait, so that a parked call does not keep this buffer for hours.
             let mut surplus = [0; 512];
             let read = readable.and_then(|()| with!(self, stream => stream.try_read(&mut surplus)));
             match read {
@@ -86,7 +86,8 @@ impl AsyncRead for PlainStream {
         loop {
             let read = with!(&*self, stream => {
                 ready!(stream.poll_read_ready(cx))?;
-                // Without writing zeros first: a parked connection keeps its buffer, and what was never written to costs no memory.
+                // This does not fill the buffer with zeros first. A parked connection keeps its buffer, and pages that were never written
+                // cost no memory.
                 stream.try_read_buf(buffer)
             });
             match read {

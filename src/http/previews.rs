@@ -1,8 +1,7 @@
-//! Previews that are HTML, for a frame of the page that can do nothing: no script, no request, no origin.
+//! Previews that are HTML. The page shows them in a frame that can do nothing: no script, no request, no origin.
 //!
-//! A frame cannot send a token, so the page trades its right to read for a path that works once and shows this one preview.
+//! A frame cannot send a token. So the page trades its right to read for a path that works once and shows this one preview.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Json as JsonReply;
@@ -10,43 +9,41 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::access::{Token, TokenHash};
+use crate::access::{Expiring, Token, TokenHash};
 use crate::api::{PreviewPlace, PreviewRequest, Problem};
 
 use super::App;
-use super::asks::find;
 use super::extract::{Json, Key, Name};
 use super::guard::OwnPolicy;
 
-const LIFE: Duration = Duration::from_secs(30);
+const LIFETIME: Duration = Duration::from_secs(30);
 const MAX_PLACES: usize = 64;
-/// Styles of its own and pictures inside it; nothing that runs, and nothing from anywhere.
+/// A preview may have styles and pictures inside it. Nothing runs, and nothing is fetched.
 const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
 
 /// Previews that may be fetched, each once.
-#[derive(Debug, Default)]
-pub(super) struct Previews(Mutex<Vec<Place>>);
+#[derive(Debug)]
+pub(super) struct Previews(Expiring<Place>);
 
 #[derive(Debug)]
 struct Place {
     name: TokenHash,
     html: String,
-    until: Instant,
+}
+
+impl Default for Previews {
+    fn default() -> Self {
+        Self(Expiring::new(MAX_PLACES, LIFETIME))
+    }
 }
 
 impl Previews {
     fn add(&self, name: TokenHash, html: String, now: Instant) {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        places.retain(|place| place.until > now);
-        let surplus = (places.len() + 1).saturating_sub(MAX_PLACES);
-        places.drain(..surplus);
-        places.push(Place { name, html, until: now + LIFE });
+        self.0.add(Place { name, html }, now);
     }
 
     fn take(&self, name: TokenHash, now: Instant) -> Option<String> {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = places.iter().position(|place| place.name == name && place.until > now)?;
-        Some(places.swap_remove(found).html)
+        self.0.take(now, |place| place.name == name).map(|place| place.html)
     }
 }
 
@@ -55,14 +52,14 @@ impl Previews {
     params(Key), request_body = PreviewRequest, responses(
     (status = 201, body = PreviewPlace, description = "Where it can be looked at, for 30 seconds"),
     (status = 404, description = "There is no ask with this key, or this option has no preview (`not-found`)."),
-    (status = 422, description = "The body has another shape (`invalid`)."),
+    (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a name of (`internal`).")))]
 pub(super) async fn place(
     State(app): State<App>,
     Key(key): Key,
     Json(request): Json<PreviewRequest>,
 ) -> Result<(StatusCode, JsonReply<PreviewPlace>), Problem> {
-    let ask = find(&app, &key).await?;
+    let ask = app.inbox.get(&key).await?;
     let question = ask.questions.iter().nth(request.question);
     let option = question.and_then(|question| question.options.get(request.option));
     let Some(html) = option.and_then(|option| option.preview.clone()) else {
@@ -101,7 +98,7 @@ mod tests {
         previews.add(name(b"b"), "B".into(), now);
         assert_eq!(previews.take(name(b"a"), now).as_deref(), Some("A"));
         assert_eq!(previews.take(name(b"a"), now), None);
-        assert_eq!(previews.take(name(b"b"), now + LIFE), None);
+        assert_eq!(previews.take(name(b"b"), now + LIFETIME), None);
         (0..=MAX_PLACES).for_each(|n| previews.add(name(&n.to_le_bytes()), n.to_string(), now));
         assert_eq!(previews.take(name(&0_usize.to_le_bytes()), now), None);
         assert!(previews.take(name(&1_usize.to_le_bytes()), now).is_some());

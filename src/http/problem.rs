@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json`: how each comes about.
+//! Makes an `application/problem+json` reply of each error.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::api::{AskView, Problem};
 use crate::ask::{Ask, QuestionFault};
-use crate::registry::{OpenError, SettleError};
+use crate::inbox::Refusal;
 use crate::store::StoreError;
 
 impl Problem {
@@ -81,49 +81,48 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
-        if matches!(error, StoreError::DamagedRow(_)) {
+        if matches!(error, StoreError::DamagedAsk(_)) {
             return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "This question cannot be read any more.")
                 .hint("Its row in the store is damaged. `answerback doctor` says what to do.");
         }
         let failed = |kind, title| Self::new(StatusCode::SERVICE_UNAVAILABLE, kind, title);
         if error.leaves_open_what_was_saved() {
             return failed("unknown", format!("It is not known whether this was saved: {error}."))
-                .hint("Look at the question again when the daemon is back: it is open, or it has the answer.");
+                .hint("Look at the question again when the daemon is back. It is open, or it has the answer.");
         }
         failed("store", format!("Nothing was saved: {error}."))
             .hint("Check the disk and the daemon's log, then try again.")
     }
 }
 
-impl From<OpenError> for Problem {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Full => {
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let closed = |title| Self::new(StatusCode::GONE, "closed", title);
+        match refusal {
+            Refusal::Unknown => Self::unknown_ask(),
+            Refusal::AskedAgain => closed("This question was asked again after this notification."),
+            Refusal::OptionsOnly => {
+                Self::invalid("A notification answers with one of the options, and nothing else.", Vec::new())
+            }
+            Refusal::Answer(faults) => Self::invalid("The answer does not fit the questions.", faults),
+            Refusal::Questions(error) => Self::invalid(format!("{error}."), Vec::new()),
+            Refusal::TooLong(title) => Self::invalid(title, Vec::new()),
+            Refusal::NotYours => Self::forbidden("not-yours", "Only the agent can take its question back.")
+                .hint("Dismiss it, or release it to the terminal."),
+            Refusal::Full => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-open", "Too many questions are open.")
                     .hint("Answer or dismiss some, then ask again.")
             }
-            OpenError::OtherQuestions | OpenError::OtherAsker => {
-                Self::new(StatusCode::CONFLICT, "other-questions", "Something else was asked under the same key.")
-            }
-            OpenError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<SettleError> for Problem {
-    fn from(error: SettleError) -> Self {
-        match error {
-            SettleError::Conflict(ask) => {
+            Refusal::Conflict(ask) => {
                 Self::new(StatusCode::CONFLICT, "answered-already", "Somebody else answered this question first.")
                     .hint("`ask` holds the answer that counts.")
                     .with_ask(&ask)
             }
-            SettleError::Gone(ask) => {
-                Self::new(StatusCode::GONE, "closed", "This question is closed and was not answered.")
-                    .hint("`ask` says how it ended.")
-                    .with_ask(&ask)
+            Refusal::Gone(ask) => {
+                closed("This question is closed and was not answered.").hint("`ask` says how it ended.").with_ask(&ask)
             }
-            SettleError::Store(error) => error.into(),
+            Refusal::NoKey(reason) => Self::internal(reason),
+            Refusal::Store(error) => error.into(),
         }
     }
 }

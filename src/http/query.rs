@@ -1,5 +1,5 @@
-//! Values in a query string, each with its limits. What is outside of them is refused, and the API's description names the same
-//! limits, because both come from the type.
+//! Values in a query string, each with its limits. The check of a value and its description in the API both come from the type, so they name
+//! the same limits.
 
 use std::fmt::Display;
 
@@ -9,9 +9,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{RefOr, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-/// The longest that a request may be parked: shorter than what proxies and clients put up with.
+/// The longest wait of a request. Many proxies and clients give up on longer requests.
 const MAX_WAIT: u64 = 300;
-/// The largest number that every JSON reader takes exactly.
+/// The largest whole number that every JSON reader reads exactly.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// How many seconds to wait.
@@ -22,12 +22,10 @@ pub(super) type PageSize = Whole<1, 1000>;
 pub(super) type Position = Whole<0, MAX_EXACT>;
 /// The id of an ask.
 pub(super) type Id = Whole<1, MAX_EXACT>;
-// Together and percent-encoded, with up to twelve bytes for a character, these fit into the head of a request.
-/// A session, which is part of a key.
+// All of these texts together fit into the head of a request, even if percent-encoding makes twelve bytes of each character.
+/// A session or a part of a key.
 pub(super) type SessionName = Text<128>;
-/// A directory.
 pub(super) type Directory = Text<1024>;
-/// Something to look for.
 pub(super) type SearchText = Text<512>;
 
 /// A whole number within limits.
@@ -39,7 +37,7 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
         self.0
     }
 
-    /// As ids and cursors are kept.
+    /// As the type of ids and cursors.
     pub(super) fn signed(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)
     }
@@ -64,7 +62,7 @@ impl<const MIN: u64, const MAX: u64> PartialSchema for Whole<MIN, MAX> {
 
 impl<const MIN: u64, const MAX: u64> ToSchema for Whole<MIN, MAX> {}
 
-/// A text of at most so many characters.
+/// A text of at most `MAX` characters.
 #[derive(Debug, Clone)]
 pub(super) struct Text<const MAX: usize>(String);
 

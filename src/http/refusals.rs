@@ -2,29 +2,22 @@
 //! because no request is being answered when it is written. It is completed with the headers that every reply has, and with a problem as
 //! its body. Only a peer that sends requests ahead and does not read the replies may still get the bare one.
 
-use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
 use crate::api::Problem;
 
 use super::connections::{MAX_HEAD, MAX_HEADERS};
 use super::guard::ALWAYS;
-
-/// After a refusal, what the peer is still sending is read for so long and up to so much. Otherwise the connection would be
-/// reset, and the refusal lost with it.
-const LINGER: Duration = Duration::from_secs(1);
-const MAX_LINGER: usize = 1024 * 1024;
+use super::linger::Linger;
 
 const IDLE: u8 = 0;
 const ANSWERING: u8 = 1;
@@ -104,8 +97,7 @@ pub(super) struct Refusals<S> {
 #[derive(Debug)]
 struct Refusal {
     unsent: Bytes,
-    lingered: usize,
-    linger: Option<Pin<Box<Sleep>>>,
+    linger: Linger,
 }
 
 impl<S> Refusals<S> {
@@ -117,7 +109,7 @@ impl<S> Refusals<S> {
     fn is_refusal(&mut self, bytes: &[IoSlice<'_>]) -> bool {
         if self.refusal.is_none() && self.exchange.is_idle() {
             let bare: Vec<u8> = bytes.iter().flat_map(|bytes| bytes.iter().copied()).collect();
-            self.refusal = Some(Refusal { unsent: completed(&bare), lingered: 0, linger: None });
+            self.refusal = Some(Refusal { unsent: completed(&bare), linger: Linger::default() });
         }
         self.refusal.is_some()
     }
@@ -136,21 +128,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Refusals<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what comes after the end, and forgets it.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(refusal) = &mut self.refusal else { return Poll::Ready(()) };
-        let mut rest = [0; 4096];
-        while refusal.lingered < MAX_LINGER {
-            let mut rest = ReadBuf::new(&mut rest);
-            match Pin::new(&mut self.stream).poll_read(cx, &mut rest) {
-                Poll::Ready(Ok(())) if !rest.filled().is_empty() => refusal.lingered += rest.filled().len(),
-                Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => {
-                    return refusal.linger.get_or_insert_with(|| Box::pin(sleep(LINGER))).as_mut().poll(cx);
-                }
-            }
+        match &mut self.refusal {
+            Some(refusal) => refusal.linger.poll(&mut self.stream, cx),
+            None => Poll::Ready(()),
         }
-        Poll::Ready(())
     }
 }
 

@@ -1,8 +1,8 @@
-//! What holds for every JSON body before anybody reads a field of it: it is whole, it is not nested too deeply, and no object
-//! has a key twice.
+//! Checks every JSON body before anything reads a field of it. The body must be complete, it must not be nested too deeply, and no object may
+//! have the same key twice.
 //!
-//! serde alone does not see to that. It skips fields it does not know without counting how deep they go, and of two equal keys
-//! in a map it takes the last one, so two readers of one body could understand different things.
+//! serde alone does not check this. It skips unknown fields without counting their depth. Of two equal keys in a map it takes the last one,
+//! so two readers of one body could understand different things.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,12 +13,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::api::Problem;
 
-/// How many levels of arrays and objects `serde_json` goes into.
+/// How many levels of arrays and objects `serde_json` accepts.
 const MAX_DEPTH: usize = 127;
-/// As much of a key as a message shows.
+/// How many characters of a key a message shows.
 const MAX_SHOWN: usize = 80;
 
-/// Looks at the whole body. Keeps nothing but the keys of the objects it is in, most of them borrowed from the body.
+/// Checks the whole body. Keeps only the keys of the objects around the current value, and most of them are borrowed from the body.
 pub(super) fn check(body: &[u8]) -> Result<(), Problem> {
     let mut json = serde_json::Deserializer::from_slice(body);
     Checked.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
@@ -33,7 +33,7 @@ pub(super) fn check(body: &[u8]) -> Result<(), Problem> {
     })
 }
 
-/// A value that was looked at and found to be in order.
+/// Visits a value and keeps nothing of it.
 struct Checked;
 
 #[derive(Deserialize, PartialEq, Eq, Hash)]

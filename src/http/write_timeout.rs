@@ -1,5 +1,5 @@
-//! A stream whose other end has to take what is written to it. A peer that takes nothing for too long is cut, because it holds
-//! a place and what was written. A peer that there is nothing to write to may stay quiet for as long as it likes.
+//! A stream with a time limit for writing. A peer that takes no bytes for too long is cut, because it occupies a place and memory. While there
+//! is nothing to write, the peer may stay quiet for as long as it likes.
 
 use std::future::Future;
 use std::io;
@@ -12,12 +12,12 @@ use tokio::time::{Sleep, sleep};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Below TLS, where every byte that the peer takes can be seen.
+/// Wraps the plain stream below TLS, because only there every byte that the peer takes can be seen.
 #[derive(Debug)]
 pub(super) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
-    /// Runs while the peer takes nothing.
+    /// Runs while a write waits for the peer.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -26,7 +26,7 @@ impl<S> WriteTimeout<S> {
         Self { stream, patience: PATIENCE, stalled: None }
     }
 
-    /// What the stream says, until the peer has kept it waiting for too long.
+    /// Passes on the result of a write, or an error if the write has waited for too long.
     fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
@@ -63,7 +63,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         self.stream.is_write_vectored()
     }
 
-    // Neither waits for the peer.
+    // Flush and shutdown do not wait for the peer, so they need no time limit.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
@@ -80,24 +80,24 @@ mod tests {
 
     use super::*;
 
-    /// With room for 16 bytes in between.
+    /// Two ends with a buffer of 16 bytes between them.
     fn pair(patience: Duration) -> (WriteTimeout<DuplexStream>, DuplexStream) {
         let (ours, theirs) = duplex(16);
         (WriteTimeout { patience, ..WriteTimeout::new(ours) }, theirs)
     }
 
     #[tokio::test]
-    async fn who_takes_nothing_is_cut() {
+    async fn a_peer_that_takes_nothing_is_cut() {
         let (mut ours, _theirs) = pair(Duration::from_millis(20));
         let error = ours.write_all(&[0; 17]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]
-    async fn who_takes_a_little_now_and_then_is_not() {
+    async fn a_peer_that_takes_a_little_now_and_then_is_not_cut() {
         let (mut ours, mut theirs) = pair(Duration::from_secs(2));
         let reader = tokio::spawn(async move {
-            // Longer than the patience in all: the time itself is tested here.
+            // In total this takes longer than the time limit, because the limit is for each pause alone.
             for _ in 0..8 {
                 sleep(Duration::from_millis(300)).await;
                 theirs.read_u8().await.unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_sent_nothing_may_stay() {
+    async fn a_peer_that_is_sent_nothing_may_stay_quiet() {
         let (mut ours, mut theirs) = pair(Duration::from_millis(10));
         ours.write_all(&[0; 16]).await.unwrap();
         assert!(timeout(Duration::from_millis(100), ours.read_u8()).await.is_err());

@@ -1,5 +1,5 @@
-//! The desktop: a command that shows a notification. It is run as it is, without a shell, and the text is part of its
-//! arguments: no text can become anything else.
+//! The desktop: a command that shows a notification. It runs without a shell, and the text goes into its arguments. So no text can become
+//! a command.
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,12 +10,12 @@ use wait_timeout::ChildExt;
 
 use crate::config;
 
-use super::wording::{Page, Wording};
+use super::wording::{Message, Wording};
 use super::{Failure, Notice};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A command with placeholders.
+/// The command to run. Its arguments may have placeholders.
 #[derive(Debug)]
 pub struct Desktop {
     program: String,
@@ -24,7 +24,7 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// None where it is switched off, or nothing is configured and nothing usual is there.
+    /// `None` if the desktop is switched off, or if no command is configured and this machine has no display or no `notify-send`.
     pub(super) fn new(config: &config::Desktop, wording: &Arc<Wording>) -> Option<Self> {
         let wording = Arc::clone(wording);
         match (config.enabled, &config.command) {
@@ -33,9 +33,9 @@ impl Desktop {
                 let (program, arguments) = (command.program().to_owned(), command.arguments().to_vec());
                 Some(Self { program, arguments, wording })
             }
-            (None, None) if !is_usual_there(|name| std::env::var_os(name)) => None,
+            (None, None) if !is_default_usable(|name| std::env::var_os(name)) => None,
             (_, None) => {
-                let (program, arguments) = usual();
+                let (program, arguments) = default_command();
                 let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
                 Some(Self { program: program.to_owned(), arguments, wording })
             }
@@ -47,15 +47,15 @@ impl Desktop {
     }
 
     pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
-        let page = match notice {
-            Notice::Asked(asks) => self.wording.page(asks),
+        let message = match notice {
+            Notice::Asked(asks) => self.wording.message(asks),
             Notice::Test => self.wording.test(),
             Notice::Opened(_) | Notice::Settled(_) => return Ok(()),
         };
         let mut command = Command::new(&self.program);
-        command.args(self.arguments.iter().map(|argument| fill(argument, &page)));
+        command.args(self.arguments.iter().map(|argument| fill(argument, &message)));
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        // It may repeat the text, which has no place in a log; who tries it out wants to see it.
+        // A command may repeat the text on stderr, and the text must not get into the log. In a test, the person wants to see it.
         if !matches!(notice, Notice::Test) {
             command.stderr(Stdio::null());
         }
@@ -70,7 +70,7 @@ impl Desktop {
     }
 }
 
-/// `None` if it took too long, and was killed.
+/// `None` if the command took too long. Then it was killed.
 fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     let status = child.wait_timeout(PATIENCE)?;
     if status.is_none() {
@@ -80,25 +80,25 @@ fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// One argument with its placeholders replaced. Once: what is put in is text, also if it looks like a placeholder.
-fn fill(template: &str, page: &Page) -> String {
-    let html = page.body.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+/// One argument with its placeholders replaced. A replacement that looks like a placeholder stays as it is.
+fn fill(template: &str, message: &Message) -> String {
+    let html = message.body.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut filled = String::new();
     let mut rest = template;
     while let Some(start) = rest.find('{') {
         let (before, from) = rest.split_at(start);
         let known = [
-            ("{title}", page.title.as_str()),
-            ("{body}", page.body.as_str()),
+            ("{title}", message.title.as_str()),
+            ("{body}", message.body.as_str()),
             ("{body_html}", html.as_str()),
-            ("{url}", page.url.as_deref().unwrap_or_default()),
+            ("{url}", message.url.as_deref().unwrap_or_default()),
         ];
         let (text, length) = match known.iter().find(|(name, _)| from.starts_with(name)) {
             Some((name, text)) => (*text, name.len()),
             None => ("{", 1),
         };
         filled.push_str(before);
-        // Where an argument begins with it, a text must not look like an option.
+        // A text at the start of an argument must not look like an option.
         if filled.is_empty() && text.starts_with('-') {
             filled.push(' ');
         }
@@ -108,19 +108,19 @@ fn fill(template: &str, page: &Page) -> String {
     filled + rest
 }
 
-/// What shows a notification on most machines.
-fn usual() -> (&'static str, &'static [&'static str]) {
+/// The command if none is configured.
+fn default_command() -> (&'static str, &'static [&'static str]) {
     if cfg!(target_os = "macos") {
         const SHOW: &str = "display notification (item 2 of argv) with title (item 1 of argv)";
         ("/usr/bin/osascript", &["-e", "on run argv", "-e", SHOW, "-e", "end run", "--", "{title}", "{body}"])
     } else {
-        // Linux desktops take the body for markup: a question could show links and pictures of its own.
+        // Linux desktops read the body as markup. Without escaping, a question could show its own links and pictures.
         ("notify-send", &["--app-name=Answerback", "--", "{title}", "{body_html}"])
     }
 }
 
-/// Whether there is a screen to show it on, and the program for it.
-fn is_usual_there(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+/// Whether this machine has a display and the program of the default command.
+fn is_default_usable(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
     if cfg!(target_os = "macos") {
         return true;
@@ -128,20 +128,20 @@ fn is_usual_there(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let has_screen = is_set("WAYLAND_DISPLAY") || is_set("DISPLAY");
     let has_bus = is_set("DBUS_SESSION_BUS_ADDRESS") || is_set("XDG_RUNTIME_DIR");
     let path = variable("PATH").unwrap_or_default();
-    has_screen && has_bus && std::env::split_paths(&path).any(|dir| dir.join(usual().0).is_file())
+    has_screen && has_bus && std::env::split_paths(&path).any(|dir| dir.join(default_command().0).is_file())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn page(title: &str, body: &str) -> Page {
-        Page { title: title.into(), body: body.into(), url: None }
+    fn message(title: &str, body: &str) -> Message {
+        Message { title: title.into(), body: body.into(), url: None }
     }
 
     #[test]
-    fn placeholders_are_replaced_once_and_text_is_no_option() {
-        let page = page("{body} --x", "$(touch x) <a href='x'>&");
+    fn placeholders_are_replaced_once_and_text_never_becomes_an_option() {
+        let message = message("{body} --x", "$(touch x) <a href='x'>&");
         for (template, filled) in [
             ("{title}", "{body} --x"),
             ("{body}", "$(touch x) <a href='x'>&"),
@@ -152,9 +152,9 @@ mod tests {
             ("plain", "plain"),
             ("", ""),
         ] {
-            assert_eq!(fill(template, &page), filled, "{template}");
+            assert_eq!(fill(template, &message), filled, "{template}");
         }
-        let option = self::page("-e has a question", "--help");
+        let option = self::message("-e has a question", "--help");
         assert_eq!(
             (fill("{title}", &option), fill("{body}", &option)),
             (" -e has a question".into(), " --help".into())
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     #[cfg(not(target_os = "macos"))]
-    fn without_a_screen_there_is_no_desktop() {
+    fn the_desktop_needs_a_display_a_bus_and_notify_send() {
         let dir = tempfile::tempdir().unwrap();
         let there = |variables: &[(&str, &str)]| {
-            is_usual_there(|name| {
+            is_default_usable(|name| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| value.into())
             })

@@ -1,12 +1,12 @@
-//! Telling people that a question waits: on the desktop, through ntfy, to a webhook.
+//! Notifications about questions: on the desktop, through ntfy, to a webhook.
 //!
-//! - `plan`: which asks to tell of, and when. Pure.
-//! - `wording`: what people read. Pure.
-//! - `desktop`, `ntfy`, `webhook`: the ways; `post` is what two of them share.
+//! - `plan`: which asks to notify about, and when. Pure.
+//! - `wording`: the text that people read. Pure.
+//! - `desktop`, `ntfy`, `webhook`: the ways to notify. `post` is the HTTP request that the last two share.
 //! - `outbox`: one queue for each way, with retries.
 //!
-//! A question is open and can be answered before anybody is told, and whatever happens here delays no answer. Nothing of
-//! this is kept on disk, and nothing runs where no way is configured.
+//! A question can be answered before anybody is notified, and nothing here delays an answer. Nothing is kept on disk, and nothing runs if
+//! no way is configured.
 
 mod desktop;
 mod ntfy;
@@ -23,15 +23,14 @@ use std::time::Instant;
 
 use answerback_hook::hint::Hint;
 use jiff::Timestamp;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
-use crate::ask::Ask;
+use crate::ask::{Ask, Change, ChangeKind};
 use crate::config::Config;
-use crate::registry::{Live, Registry};
-use crate::store::{Change, ChangeKind, Cursor, Filter, StateFilter, StoreError};
+use crate::registry::{Feed, Registry};
+use crate::store::{Filter, StateFilter, StoreError};
 
 use desktop::Desktop;
 use ntfy::Ntfy;
@@ -40,41 +39,43 @@ use plan::Plan;
 use webhook::Webhook;
 use wording::Wording;
 
-/// How much is read at once from the store, by who fell behind.
-const REPLAY_PAGE: usize = 256;
-
-/// Something to tell.
+/// One notification. Each way sends the notices that are meant for it and ignores the others.
 #[derive(Debug, Clone)]
 pub enum Notice {
-    /// People are asked: for the ways that people read.
+    /// These asks wait for an answer. For people.
     Asked(Vec<Arc<Ask>>),
-    /// The same of one ask, for a program.
+    /// This ask waits for an answer. For programs.
     Opened(Arc<Ask>),
-    /// And its end.
+    /// This ask is settled. For programs.
     Settled(Arc<Ask>),
-    /// Somebody wants to see whether it works.
+    /// `answerback notify test`. For everybody.
     Test,
 }
 
-/// One way to tell somebody.
+/// One way to notify somebody.
 #[derive(Debug)]
 pub enum Way {
-    /// On this machine's screen.
+    /// A command on this machine.
     Desktop(Desktop),
-    /// On a telephone.
+    /// A push notification on a phone.
     Ntfy(Ntfy),
-    /// To a program.
+    /// A request to a program.
     Webhook(Webhook),
 }
 
-/// Why somebody could not be told. It holds nothing of the question and no secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    People,
+    Programs,
+}
+
+/// Why a notification was not delivered. It contains no text of a question and no secret.
 #[derive(Debug)]
 pub struct Failure {
-    /// What happened.
     reason: String,
     /// What to do about it.
     hint: &'static str,
-    /// Whether it may work a little later.
+    /// Whether another attempt may succeed.
     again: bool,
 }
 
@@ -92,7 +93,7 @@ impl Hint for Failure {
     }
 }
 
-/// The ways that are configured. Without tickets there are no buttons.
+/// The configured ways. Without `tickets`, notifications have no buttons.
 pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
     let wording = Arc::new(Wording::new(config));
     let notify = &config.notify;
@@ -103,7 +104,7 @@ pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
 }
 
 impl Way {
-    /// Its name.
+    /// As in the configuration.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Desktop(_) => "desktop",
@@ -112,7 +113,7 @@ impl Way {
         }
     }
 
-    /// Where it leads, without what may be secret.
+    /// The program or the host. Never a whole address, because an address may contain a secret.
     pub fn target(&self) -> &str {
         match self {
             Self::Desktop(desktop) => desktop.program(),
@@ -121,7 +122,7 @@ impl Way {
         }
     }
 
-    /// Tells, and returns when it is told. Blocks, for some seconds at most.
+    /// Delivers a notice. Blocks until it is delivered or has failed, for about ten seconds at most.
     pub fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
         match self {
             Self::Desktop(desktop) => desktop.deliver(notice),
@@ -130,12 +131,15 @@ impl Way {
         }
     }
 
-    fn is_for_people(&self) -> bool {
-        !matches!(self, Self::Webhook(_))
+    fn audience(&self) -> Audience {
+        match self {
+            Self::Desktop(_) | Self::Ntfy(_) => Audience::People,
+            Self::Webhook(_) => Audience::Programs,
+        }
     }
 }
 
-/// Starts telling, if there is a way. Must be called before asks can be opened, and in a runtime.
+/// Starts the notifier if a way is configured. Must be called in a runtime, before asks can be opened.
 pub async fn start(
     registry: &Registry,
     config: &Config,
@@ -146,16 +150,15 @@ pub async fn start(
         return Ok(None);
     }
     let names: Vec<_> = ways.iter().map(Way::name).collect();
-    tracing::info!(ways = names.join(","), "people are told of questions");
-    let live = registry.live();
-    let seen = *registry.cursor().borrow();
+    tracing::info!(ways = names.join(","), "notifications are on");
+    let feed = registry.feed(None);
     let mut plan = Plan::new(config.notify.delay());
     let (now, clock) = (Instant::now(), Timestamp::now());
     for ask in registry.list(open_asks()).await?.asks {
         plan.restore(ask, now, clock);
     }
     let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
-    let notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes };
+    let notifier = Notifier { feed, plan, outboxes };
     Ok(Some(tokio::spawn(notifier.run())))
 }
 
@@ -164,10 +167,7 @@ fn open_asks() -> Filter {
 }
 
 struct Notifier {
-    registry: Registry,
-    live: Live,
-    /// The newest change that was taken note of.
-    seen: Cursor,
+    feed: Feed,
     plan: Plan,
     outboxes: Vec<Outbox>,
 }
@@ -183,10 +183,13 @@ impl Notifier {
                 }
             };
             tokio::select! {
-                received = self.live.recv() => match received {
-                    Ok(change) => self.note(&change),
-                    Err(RecvError::Lagged(_)) => self.catch_up().await,
-                    Err(RecvError::Closed) => return,
+                next = self.feed.next() => match next {
+                    Ok(Some(change)) => self.note(&change),
+                    Ok(None) => return,
+                    Err(error) => {
+                        tracing::warn!(%error, "people may not be notified of some questions");
+                        self.feed.skip_missed();
+                    }
                 },
                 () = timer => self.announce(),
             }
@@ -194,54 +197,30 @@ impl Notifier {
     }
 
     fn note(&mut self, change: &Change) {
-        // What was read from the store may come again live.
-        if change.cursor <= self.seen {
-            return;
-        }
-        self.seen = change.cursor;
         match change.kind {
             ChangeKind::Opened => self.plan.opened(Arc::clone(&change.ask), Instant::now()),
             ChangeKind::Settled => {
-                // Who was not told of it need not be told of its end.
+                // A program hears about the end of an ask only if it was notified about the ask.
                 if self.plan.settled(change.ask.id) {
-                    self.tell(false, &Notice::Settled(Arc::clone(&change.ask)));
+                    self.send(Audience::Programs, &Notice::Settled(Arc::clone(&change.ask)));
                 }
             }
             ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => {}
         }
     }
 
-    /// Reads what was missed from the store.
-    async fn catch_up(&mut self) {
-        loop {
-            match self.registry.changes_after(self.seen, REPLAY_PAGE).await {
-                Ok(missed) => {
-                    missed.changes.iter().for_each(|change| self.note(change));
-                    self.seen = self.seen.max(missed.through);
-                    if missed.is_end {
-                        return;
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "some questions may not be told of");
-                    return;
-                }
-            }
-        }
-    }
-
     fn announce(&mut self) {
         let due = self.plan.take(Instant::now());
         for ask in &due {
-            self.tell(false, &Notice::Opened(Arc::clone(ask)));
+            self.send(Audience::Programs, &Notice::Opened(Arc::clone(ask)));
         }
         if !due.is_empty() {
-            self.tell(true, &Notice::Asked(due));
+            self.send(Audience::People, &Notice::Asked(due));
         }
     }
 
-    fn tell(&self, people: bool, notice: &Notice) {
-        self.outboxes.iter().filter(|outbox| outbox.is_for_people() == people).for_each(|outbox| outbox.put(notice));
+    fn send(&self, audience: Audience, notice: &Notice) {
+        self.outboxes.iter().filter(|outbox| outbox.audience() == audience).for_each(|outbox| outbox.put(notice));
     }
 }
 
@@ -252,26 +231,24 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::ask::Outcome;
     use crate::ask::samples::new_ask;
+    use crate::ask::{Host, Outcome};
     use crate::store::Opening;
 
     #[tokio::test]
-    async fn who_falls_behind_reads_what_it_missed() {
+    async fn a_notifier_that_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
-        let (registry, store) = Registry::start(opening, loaded).unwrap();
-        let (live, seen) = (registry.live(), *registry.cursor().borrow());
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);
-        let mut notifier = Notifier { registry: registry.clone(), live, seen, plan, outboxes: Vec::new() };
+        let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };
         let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
-        assert!(matches!(notifier.live.recv().await, Err(RecvError::Lagged(_))));
-        notifier.catch_up().await;
-        while let Some(again) = notifier.live.try_recv() {
-            notifier.note(&again);
+        for _ in 0..=MANY {
+            let change = notifier.feed.next().await.unwrap().unwrap();
+            notifier.note(&change);
         }
         assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);
         store.close().await;

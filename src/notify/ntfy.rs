@@ -1,4 +1,4 @@
-//! ntfy: a push notification on a telephone, with buttons that answer.
+//! ntfy: a push notification on a phone, with buttons that answer.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::client::answer_path;
 use crate::config::{self, NtfyUrl, Priority, Secret};
 
 use super::post::post;
-use super::wording::{Page, Wording, bounded};
+use super::wording::{Message, Wording, bounded};
 use super::{Failure, Notice};
 
-/// As many as ntfy shows.
+/// ntfy shows no more than this.
 const MAX_BUTTONS: usize = 3;
 const MAX_LABEL: usize = 40;
-/// What the buttons may take of the 4 KB that reach a telephone.
+/// The bytes that the buttons may use of the 4 KB that reach a phone.
 const MAX_ACTIONS: usize = 2500;
 
 /// A topic on a server.
@@ -25,19 +25,20 @@ pub struct Ntfy {
     url: NtfyUrl,
     token: Option<Secret>,
     priority: Priority,
-    /// None where there are to be no buttons.
+    /// `None` means no buttons.
     tickets: Option<Tickets>,
     wording: Arc<Wording>,
 }
 
 impl Ntfy {
     pub(super) fn new(config: &config::Ntfy, wording: &Arc<Wording>, tickets: Option<&Tickets>) -> Self {
-        let can = config.wants_buttons() && wording.tells_details();
+        // The label of a button is a detail of the question.
+        let with_buttons = config.wants_buttons() && wording.includes_details();
         Self {
             url: config.url.clone(),
             token: config.token.clone(),
             priority: config.priority,
-            tickets: tickets.filter(|_| can).cloned(),
+            tickets: tickets.filter(|_| with_buttons).cloned(),
             wording: Arc::clone(wording),
         }
     }
@@ -47,31 +48,31 @@ impl Ntfy {
     }
 
     pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
-        let message = match notice {
-            Notice::Asked(asks) => self.message(self.wording.page(asks), self.actions(asks)),
-            Notice::Test => self.message(self.wording.test(), None),
+        let payload = match notice {
+            Notice::Asked(asks) => self.payload(self.wording.message(asks), self.actions(asks)),
+            Notice::Test => self.payload(self.wording.test(), None),
             Notice::Opened(_) | Notice::Settled(_) => return Ok(()),
         };
         let authorization = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
         let headers: Vec<_> = authorization.iter().map(|value| ("authorization", value.as_str())).collect();
-        // JSON goes to the server itself: a topic's own address takes a text.
-        post(&format!("{}/", self.url.server().origin()), &headers, message.to_string().as_bytes())
+        // ntfy takes JSON only at the root of the server. A topic's own address takes plain text.
+        post(&format!("{}/", self.url.server().origin()), &headers, payload.to_string().as_bytes())
     }
 
-    fn message(&self, page: Page, actions: Option<Value>) -> Value {
-        let mut message = json!({
-            "topic": self.url.topic(), "title": page.title, "message": page.body, "priority": self.priority as u8,
+    fn payload(&self, message: Message, actions: Option<Value>) -> Value {
+        let mut payload = json!({
+            "topic": self.url.topic(), "title": message.title, "message": message.body, "priority": self.priority as u8,
         });
-        if let Some(url) = page.url {
-            message["click"] = json!(url);
+        if let Some(url) = message.url {
+            payload["click"] = json!(url);
         }
         if let Some(actions) = actions {
-            message["actions"] = actions;
+            payload["actions"] = actions;
         }
-        message
+        payload
     }
 
-    /// One press can answer one question with one option; everything else is for the page.
+    /// A button answers one question with one option. Anything else has to be answered on the page.
     fn actions(&self, asks: &[Arc<Ask>]) -> Option<Value> {
         let (tickets, public_url) = (self.tickets.as_ref()?, self.wording.public_url()?);
         let [ask] = asks else { return None };
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn which_buttons_there_are() {
+    fn a_single_choice_gets_buttons_and_anything_else_a_link_or_nothing() {
         let kinds = |actions: Option<Vec<(String, String)>>| {
             actions.map(|actions| actions.iter().map(|(kind, label)| format!("{kind} {label}")).collect::<Vec<_>>())
         };

@@ -1,4 +1,4 @@
-//! One queue for each way: what is told waits here, and the ways do not wait for each other.
+//! One queue of notices for each way. So a slow way does not hold up another.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,11 +9,11 @@ use tokio::time::sleep;
 
 use crate::registry::Registry;
 
-use super::{Failure, Notice, Way};
+use super::{Audience, Failure, Notice, Way};
 
-/// More than this is not worth telling any more.
+/// If this many notices are waiting, a new one is dropped.
 const MAX_WAITING: usize = 256;
-/// Before the second and the third attempt.
+/// The pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 
 /// The queue of one way. When it is dropped, its task ends.
@@ -36,14 +36,14 @@ impl Outbox {
         Self { way, queue }
     }
 
-    pub(super) fn is_for_people(&self) -> bool {
-        self.way.is_for_people()
+    pub(super) fn audience(&self) -> Audience {
+        self.way.audience()
     }
 
-    /// Never waits.
+    /// Puts a notice into the queue. Drops the notice if the queue is full, because this must not wait.
     pub(super) fn put(&self, notice: &Notice) {
         if self.queue.try_send(notice.clone()).is_err() {
-            tracing::warn!(way = self.way.name(), "too many notifications are waiting: one is left out");
+            tracing::warn!(way = self.way.name(), "too many notifications are waiting: one was dropped");
         }
     }
 }
@@ -53,25 +53,25 @@ async fn send(way: &Arc<Way>, notice: &Notice, registry: &Registry) {
     while let Some(notice) = wanted(notice, registry).await {
         let failure = match deliver(Arc::clone(way), notice).await {
             Ok(()) => {
-                tracing::debug!(way = way.name(), "told");
+                tracing::debug!(way = way.name(), "notification delivered");
                 return;
             }
             Err(failure) => failure,
         };
         match pauses.next().filter(|_| failure.again) {
             Some(pause) => {
-                tracing::debug!(way = way.name(), to = way.target(), reason = %failure, "not told, and tried again");
+                tracing::debug!(way = way.name(), to = way.target(), reason = %failure, "notification failed: it is tried again");
                 sleep(pause).await;
             }
             None => {
-                tracing::warn!(way = way.name(), to = way.target(), reason = %failure, hint = failure.hint, "not told");
+                tracing::warn!(way = way.name(), to = way.target(), reason = %failure, hint = failure.hint, "notification failed");
                 return;
             }
         }
     }
 }
 
-/// What is left of it: nobody is called to a question that is over.
+/// The notice without the asks that are settled by now. `None` if no ask is left.
 async fn wanted(notice: &Notice, registry: &Registry) -> Option<Notice> {
     let Notice::Asked(asks) = notice else { return Some(notice.clone()) };
     let mut open = Vec::new();
@@ -86,13 +86,13 @@ async fn wanted(notice: &Notice, registry: &Registry) -> Option<Notice> {
     (!open.is_empty()).then(|| Notice::Asked(open))
 }
 
-/// On a thread of its own, for as long as it takes: a way may block, and a daemon that stops does not wait for it.
+/// Delivers on a thread of its own. A delivery blocks, and a daemon that stops must not wait for it.
 async fn deliver(way: Arc<Way>, notice: Notice) -> Result<(), Failure> {
     let (done, result) = oneshot::channel();
     let thread = thread::Builder::new().name("notify".into());
-    // Nobody may be there any more to hear of it.
+    // The send fails if the daemon has stopped meanwhile.
     let started = thread.spawn(move || drop(done.send(way.deliver(&notice))));
-    let failed = |reason| Failure { reason, hint: "Look into the lines above this one.", again: true };
-    started.map_err(|error| failed(format!("no thread: {error}")))?;
-    result.await.unwrap_or_else(|_| Err(failed("it was broken off".to_owned())))
+    let failed = |reason| Failure { reason, hint: "See the log lines before this one.", again: true };
+    started.map_err(|error| failed(format!("cannot start a thread: {error}")))?;
+    result.await.unwrap_or_else(|_| Err(failed("the delivery panicked".to_owned())))
 }

@@ -1,7 +1,7 @@
-//! Which asks to tell of, and when.
+//! Which asks to notify about, and when.
 //!
-//! An ask that is in the terminal as well waits, because the person is probably there; any other is told of at once. People
-//! are told at most once a second: what comes meanwhile is told together.
+//! An ask that races the terminal waits for a delay, because the person is probably at the terminal. Any other ask is due at once. There is
+//! at most one notification a second. Asks that become due in between share the next one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use crate::ask::{Ask, AskId, Origin};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What is to be told.
 #[derive(Debug)]
 pub(super) struct Plan {
     delay: Duration,
-    /// In the order they are due.
+    /// Asks without a notification, in the order in which they become due.
     waiting: BTreeMap<(Instant, AskId), Arc<Ask>>,
+    /// When each waiting ask becomes due.
     due: HashMap<AskId, Instant>,
-    /// Those that are open and were told of.
-    told: HashSet<AskId>,
+    /// Open asks that had their notification.
+    notified: HashSet<AskId>,
     quiet_until: Option<Instant>,
 }
 
 impl Plan {
-    /// `delay` is for asks that are in the terminal as well.
+    /// `delay` is for asks that race the terminal.
     pub(super) fn new(delay: Duration) -> Self {
-        Self { delay, waiting: BTreeMap::new(), due: HashMap::new(), told: HashSet::new(), quiet_until: None }
+        Self { delay, waiting: BTreeMap::new(), due: HashMap::new(), notified: HashSet::new(), quiet_until: None }
     }
 
-    /// One that was just opened.
+    /// Notes an ask that was opened.
     pub(super) fn opened(&mut self, ask: Arc<Ask>, now: Instant) {
-        // Caught up with late, it may be over; what the doctor asks itself is nobody's.
+        // A notifier that is behind may see an ask that is settled already. Nobody needs to answer the doctor's own questions.
         if !ask.is_open() || ask.origin == Origin::Probe {
             return;
         }
@@ -42,7 +42,7 @@ impl Plan {
         self.waiting.insert((due, ask.id), ask);
     }
 
-    /// One that an earlier daemon left open. That daemon has told of it, unless the time for that is still to come.
+    /// Notes an ask that an earlier daemon left open. That daemon sent the notification, unless the delay is not over yet.
     pub(super) fn restore(&mut self, ask: Arc<Ask>, now: Instant, clock: Timestamp) {
         let waited = clock.duration_since(ask.opened_at).max(SignedDuration::ZERO).unsigned_abs();
         match self.delay_of(&ask).checked_sub(waited) {
@@ -50,7 +50,7 @@ impl Plan {
                 self.due.insert(ask.id, now + left);
                 self.waiting.insert((now + left, ask.id), ask);
             }
-            _ => drop(self.told.insert(ask.id)),
+            _ => drop(self.notified.insert(ask.id)),
         }
     }
 
@@ -58,21 +58,21 @@ impl Plan {
         if ask.racing { self.delay } else { Duration::ZERO }
     }
 
-    /// One that is over. Whether anybody was told of it.
+    /// Forgets an ask that was settled. Returns whether it had its notification.
     pub(super) fn settled(&mut self, id: AskId) -> bool {
         if let Some(due) = self.due.remove(&id) {
             self.waiting.remove(&(due, id));
         }
-        self.told.remove(&id)
+        self.notified.remove(&id)
     }
 
-    /// When there is something to tell.
+    /// When the next notification is due.
     pub(super) fn next(&self) -> Option<Instant> {
         let ((due, _), _) = self.waiting.first_key_value()?;
         Some(self.quiet_until.map_or(*due, |quiet| quiet.max(*due)))
     }
 
-    /// What is to be told now, together.
+    /// The asks of the notification that is due now. Empty if none is due.
     pub(super) fn take(&mut self, now: Instant) -> Vec<Arc<Ask>> {
         if self.next().is_none_or(|next| next > now) {
             return Vec::new();
@@ -81,7 +81,7 @@ impl Plan {
         let due: Vec<_> = std::mem::replace(&mut self.waiting, later).into_values().collect();
         for ask in &due {
             self.due.remove(&ask.id);
-            self.told.insert(ask.id);
+            self.notified.insert(ask.id);
         }
         self.quiet_until = Some(now + PAUSE);
         due
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_is_told_at_once_and_what_races_after_the_delay() {
+    fn a_held_ask_is_due_at_once_and_a_racing_ask_after_the_delay() {
         let (mut plan, now) = (Plan::new(DELAY), Instant::now());
         assert_eq!(plan.next(), None);
         plan.opened(racing(1), now);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_before_it_is_due_is_not_told() {
+    fn an_ask_that_is_settled_before_it_is_due_gets_no_notification() {
         let (mut plan, now) = (Plan::new(DELAY), Instant::now());
         plan.opened(racing(1), now);
         assert!(!plan.settled(AskId(1)));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_told_together() {
+    fn a_burst_of_asks_shares_one_notification() {
         let (mut plan, now) = (Plan::new(DELAY), Instant::now());
         plan.opened(held(1), now);
         assert_eq!(ids(&plan.take(now)), [1]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_restart_only_what_was_not_yet_due_is_told() {
+    fn after_a_restart_only_asks_that_were_not_due_get_a_notification() {
         let (mut plan, now, clock) = (Plan::new(DELAY), Instant::now(), Timestamp::from_second(1_000).unwrap());
         let opened = |ask: Arc<Ask>, seconds_ago: i64| {
             Arc::new(Ask { opened_at: Timestamp::from_second(1_000 - seconds_ago).unwrap(), ..(*ask).clone() })

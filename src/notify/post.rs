@@ -1,4 +1,4 @@
-//! A little JSON to a server: no redirects, no proxy, and nothing is read of the reply but its status.
+//! Posts a little JSON to a server. It follows no redirect, uses no proxy, and reads only the status of the reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::Failure;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Posts, and returns when the server has taken it. The connection and everything else it needed are gone then: a
-/// notification is rare, and the machine's certificates are not small.
+/// Posts `body`, and returns when the server has accepted it. The agent is not kept for the next time, because notifications are rare and
+/// the machine's certificates take a lot of memory.
 pub(super) fn post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<(), Failure> {
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::PlatformVerifier)
@@ -19,7 +19,7 @@ pub(super) fn post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<(
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(false)
-        // It would be a way to send a token elsewhere.
+        // A redirect could send the token to another server.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .proxy(None)
@@ -35,7 +35,7 @@ pub(super) fn post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<(
         Ok(response) => judge(response.status().as_u16()),
         Err(error) => Err(Failure {
             reason: reason(&error),
-            hint: "Check the address, and whether this machine reaches it.",
+            hint: "Check the address, and whether this machine can reach it.",
             again: true,
         }),
     }
@@ -44,17 +44,17 @@ pub(super) fn post(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<(
 fn judge(status: u16) -> Result<(), Failure> {
     let (hint, again) = match status {
         200..=299 => return Ok(()),
-        300..=399 => ("The address leads elsewhere: configure the one it leads to.", false),
-        401 | 403 => ("Check the token: the server does not let us in.", false),
-        404 | 405 | 410 => ("Check the address: the server does not know it.", false),
-        429 => ("The server wants fewer notifications.", true),
-        500..=599 => ("The server has a problem of its own.", true),
-        _ => ("The server does not understand: check that the address is what it should be.", false),
+        300..=399 => ("The server redirects to another address. Configure that address.", false),
+        401 | 403 => ("The server refuses access. Check the token.", false),
+        404 | 405 | 410 => ("The server does not know this address. Check it.", false),
+        429 => ("The server limits the number of notifications. Try again later.", true),
+        500..=599 => ("The server has a problem of its own. Try again later.", true),
+        _ => ("The server does not accept the request. Check the address.", false),
     };
-    Err(Failure { reason: format!("the server says {status}"), hint, again })
+    Err(Failure { reason: format!("the server replied with {status}"), hint, again })
 }
 
-/// Never the address itself, which may be a secret.
+/// What went wrong, without the address. The address may be a secret.
 fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => "the address cannot be used".to_owned(),
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_status_means() {
+    fn only_some_statuses_are_worth_another_attempt() {
         for (status, again) in [(301, false), (401, false), (404, false), (413, false), (429, true), (503, true)] {
             assert_eq!(judge(status).unwrap_err().again, again, "{status}");
         }

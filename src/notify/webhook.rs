@@ -1,4 +1,4 @@
-//! A webhook: each ask by itself, for a program to do with what it likes.
+//! A webhook: one request to a program for each ask that is opened or settled.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use super::post::post;
 use super::wording::{Wording, asker};
 use super::{Failure, Notice};
 
-/// Where a program listens.
 #[derive(Debug)]
 pub struct Webhook {
     url: WebUrl,
@@ -54,7 +53,7 @@ impl Webhook {
         if let Some(url) = self.wording.link(ask) {
             event["url"] = json!(url);
         }
-        if self.wording.tells_details() {
+        if self.wording.includes_details() {
             event["questions"] = json!(ask.questions);
         }
         if let Some(settlement) = &ask.settlement {
@@ -64,7 +63,7 @@ impl Webhook {
     }
 }
 
-/// The time is signed with it, so that what was caught once is not sent again for ever.
+/// The signature covers the time too, so that a receiver can refuse an old request that somebody sends again.
 fn sign(key: &MacKey, timestamp: &str, body: &str) -> String {
     format!("v1={}", key.sign_hex(&[timestamp.as_bytes(), b".", body.as_bytes()]))
 }

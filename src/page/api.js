@@ -4,16 +4,16 @@ import { learn } from "./clock.js";
 import { lasting } from "./storage.js";
 
 const TOKEN = "answerback.token";
-/** The daemon speaks every 10 s; a stream that is silent for so long is dead, however open it looks. */
+/** The daemon sends something every 10 s. A stream that is silent for this long is dead, even if it looks open. */
 const SILENCE = 25_000;
-/** A reply takes milliseconds; one that takes so long will not come. */
+/** A reply takes milliseconds. After this long, none will come. */
 const PATIENCE = 15_000;
 
-/** A refusal, in the daemon's own words. */
+/** The daemon refused a request and said why. */
 export class Problem extends Error {
   /**
    * @param {number} status
-   * @param {{ type?: string, title?: string, hint?: string, errors?: { question: string, problem: string }[], ask?: Ask }} body
+   * @param {{ type?: string, title?: string, hint?: string, errors?: AnswerError[], ask?: Ask }} body
    */
   constructor(status, body) {
     super(body.title ?? `The daemon replied with status ${status}.`);
@@ -24,7 +24,7 @@ export class Problem extends Error {
   }
 }
 
-/** No daemon, or no way to it. */
+/** The daemon does not run, or the network does not reach it. */
 export class Unreachable extends Error {}
 
 /** @type {() => void} */
@@ -57,7 +57,7 @@ function signIn(token) {
   lasting.set(TOKEN, token);
 }
 
-// What another tab does holds here too.
+// A sign-in or sign-out in another tab counts here too.
 addEventListener("storage", ({ key }) => {
   if (key === TOKEN || key === null) isSignedIn() ? signedIn() : signedOut();
 });
@@ -148,7 +148,7 @@ export const projects = () => get("/v1/projects");
 export const version = () => get("/v1/version");
 
 /**
- * Settles an ask: `answer`, `dismiss` or `release`. It goes out also when the page is being left.
+ * Settles an ask: `answer`, `dismiss` or `release`. A short body is sent even if the person leaves the page meanwhile.
  * @param {string} key
  * @param {string} how
  * @param {unknown} body
@@ -156,7 +156,7 @@ export const version = () => get("/v1/version");
  */
 export async function settle(key, how, body) {
   const text = JSON.stringify(body);
-  // Browsers send at most 64 KiB from a page that is gone.
+  // After a page is closed, browsers send at most 64 KiB for it. Characters may take 3 bytes.
   const keepalive = text.length < 20_000;
   return (await post(`${askPath(key)}/${how}`, body, { keepalive, signal: AbortSignal.timeout(PATIENCE) })).body;
 }
@@ -171,7 +171,7 @@ export const openAsk = (questions) => post("/v1/asks", { questions });
  * @param {string} key
  * @param {number} question
  * @param {number} option
- * @returns {Promise<string>} where the preview can be looked at, once
+ * @returns {Promise<string>} a path that serves the preview once
  */
 export async function previewPath(key, question, option) {
   return (await post(`${askPath(key)}/preview`, { question, option })).body.path;
@@ -192,7 +192,7 @@ export async function claimPairing(code, name) {
 }
 
 /**
- * Waits until the pairing is confirmed where it was begun.
+ * Waits until the pairing is confirmed in the terminal where it began.
  * @param {string} claim
  */
 export async function awaitPairing(claim) {
@@ -201,7 +201,7 @@ export async function awaitPairing(claim) {
       const { status, body } = await post("/v1/pairing/token?wait=25", { claim });
       if (status === 200) return signIn(body.token);
     } catch (error) {
-      // A phone that sleeps while the number is typed drops its connection.
+      // A phone may fall asleep and drop its connection while the person types the number elsewhere.
       if (!(error instanceof Unreachable)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
@@ -216,7 +216,7 @@ export async function signOut() {
 }
 
 /**
- * Every change after a cursor, as it happens, until the stream ends or breaks.
+ * Yields every change after a cursor until the stream ends.
  * @param {string} cursor
  * @param {AbortSignal} signal
  * @param {() => void} opened

@@ -1,9 +1,9 @@
-// Getting a person's attention when they look elsewhere: title, icon, and where they allow it a notification and a sound.
+// Gets the person's attention: title and icon, and if they want, a notification and a sound.
 
 import { byId } from "./dom.js";
+import * as kinds from "./kinds.js";
 import { preferences } from "./settings.js";
 import { lasting } from "./storage.js";
-import { projectName } from "./words.js";
 
 /** @param {number} open */
 export function count(open) {
@@ -22,18 +22,18 @@ function favicon(text) {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-/** What comes within so long is one reason to look. */
+/** Asks that arrive within this time share one notification. */
 const PAUSE = 400;
 /** @type {Ask[]} */
 let waiting = [];
 /** @type {Map<number, Notification>} */
 const shown = new Map();
 
-/** Where a tab says that somebody looks at it. */
+/** A tab stores here when somebody last looked at it. */
 const LOOKED = "answerback.looked";
 
 /**
- * A question has come. One tab calls people, or the one they look at.
+ * Calls the person because of a new ask. Only the tab that they look at does this, or else the one tab with `callsPeople`.
  * @param {Ask} ask
  * @param {boolean} callsPeople
  */
@@ -48,12 +48,12 @@ export function call(ask, callsPeople) {
   }, PAUSE);
 }
 
-/** It is settled. @param {Ask} ask */
+/** Takes back the notification about a settled ask. @param {Ask} ask */
 export function done(ask) {
   waiting = waiting.filter(({ id }) => id !== ask.id);
   const notification = shown.get(ask.id);
   shown.delete(ask.id);
-  // It may be about others too.
+  // One notification may be about several asks.
   if (notification && ![...shown.values()].includes(notification)) notification.close();
 }
 
@@ -63,14 +63,13 @@ function tell(asks) {
   const { notify, sound } = preferences();
   if (!first) return;
   const isSeen = document.hasFocus();
-  // Another tab has their eyes.
+  // The person looks at another tab.
   if (!isSeen && Date.now() - Number(lasting.get(LOOKED) ?? 0) < 3 * PAUSE) return;
   if (sound) chime();
   if (!notify || isSeen) return;
-  const title = asks.length === 1 ? `${projectName(first.project)} has a question` : `${asks.length} questions wait`;
+  const { title, body } = kinds.notification(asks);
   try {
-    // It may be seen by anybody who passes by: the question itself stays on the page.
-    const notification = new Notification(title, { body: asks.length === 1 ? first.questions[0].header : "", tag: first.key, icon: "/page/icon-192.png" });
+    const notification = new Notification(title, { body, tag: first.key, icon: "/page/icon-192.png" });
     for (const { id } of asks) shown.set(id, notification);
     notification.onclick = () => {
       window.focus();
@@ -78,7 +77,7 @@ function tell(asks) {
       notification.close();
     };
   } catch {
-    // Not allowed any more, or never possible here.
+    // The person no longer allows it, or this browser never does.
   }
 }
 

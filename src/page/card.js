@@ -1,18 +1,21 @@
-// One ask on the page, from its opening to its end: a row or a form, then how it ended.
+// One ask on the page, from its opening to its end: first a row or a form, then its outcome. What is asked is the form's business.
 
 import { Problem, settle } from "./api.js";
 import { announce, fill, h, icon } from "./dom.js";
 import * as drafts from "./draft.js";
 import { ended } from "./ended.js";
+import { Foot } from "./foot.js";
 import { head, modeBadge } from "./head.js";
-import { isComposing, QuestionView } from "./question.js";
-import { age, deadline, projectName, title } from "./words.js";
+import { cardName, formOf, text } from "./kinds.js";
+import { age, deadline, projectName } from "./words.js";
 
-/** How long a choice can be taken back before it is sent; the style sheet shows it. */
+/** How long a choice can be undone before it is sent. The style sheet animates the same time. */
 const UNDO = 3000;
-/** How long the end of a question is shown: with its receipt, and where one may come. */
+/** How long the outcome is shown, and how long if a receipt may still arrive. */
 const SHOWN = 3500;
 const SHOWN_WITHOUT_RECEIPT = 9000;
+/** How long to wait before leaving is tried again. */
+const STILL_BUSY = 1000;
 
 const hasPointer = () => matchMedia("(hover: hover)").matches;
 
@@ -22,40 +25,45 @@ export class Card {
   /** @type {Phase} */
   #phase = "open";
   #timer = 0;
-  /** What was sent, from before it was: its own event may be faster than its reply. @type {{ how: string, body: any } | null} */
+  /** What was sent from here. It is set before sending, because the event may arrive before the reply. @type {{ how: string, body: any } | null} */
   #sent = null;
-  /** Why it is refused, while that is being written. @type {string | null} */
-  #reason = null;
-  /** What was written of it before something else was done. */
-  #keptReason = "";
-  /** What the buttons below were made for. */
-  #shown = "";
-  /** Something is told that must not go by itself. */
+  /** The outcome stays until the person closes it. */
   #stays = false;
   #age = h("span", { class: "age" });
   #deadline = h("span", { class: "deadline" });
-  #foot = h("footer", { class: "card-foot" });
   #error = h("p", { class: "error", role: "alert", hidden: true });
-  /** @type {QuestionView[]} */
-  questions = [];
+  /** @type {Foot} */
+  #foot;
   isExpanded = false;
-  /** When the last choice was made that can be taken back. */
+  /** When the person last made a choice that can be undone. */
   chosenAt = 0;
-  /** When it was moved by something else than a hand. */
+  /** When the page last moved this card by itself. */
   movedAt = -Infinity;
 
   /**
    * @param {Ask} ask
    * @param {{ left(card: Card): void, settled(ask: Ask): void, steadily(change: () => void): void, isBusy(card: Card): boolean }} listener `steadily` makes a change
-   *   that moves other cards, `isBusy` says whether somebody is at another one
+   *   that moves other cards; `isBusy` says whether the person is using another card
    */
   constructor(ask, listener) {
     this.ask = ask;
     this.id = ask.id;
     this.listener = listener;
-    this.drafts = drafts.load(ask);
-    this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": `${projectName(ask.project)} asks: ${title(ask)}` });
-    this.#row();
+    this.form = formOf(ask, drafts.load(ask), {
+      changed: () => this.#changed(),
+      decided: () => this.#waitForUndo(),
+      filled: () => this.#foot.revealSend(),
+      submit: () => void this.submit(),
+    });
+    this.#foot = new Foot(this.form, {
+      submit: () => void this.submit(),
+      send: () => void this.#send(),
+      undo: () => this.undo(),
+      release: () => void this.#settle("release", {}),
+      dismiss: (reason) => void this.#settle("dismiss", reason ? { reason } : {}),
+    });
+    this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": cardName(ask) });
+    this.#showRow();
     this.tick();
   }
 
@@ -67,65 +75,38 @@ export class Card {
     return this.element.contains(document.activeElement);
   }
 
-  /** Somebody has put something in, or it is on its way. */
+  /** The person has begun an answer or a dismissal, or it is being sent. */
   get isBegun() {
-    return this.isOpen && (this.#phase !== "open" || this.#reason !== null || this.drafts.some((draft) => !drafts.isEmpty(draft)));
+    return this.isOpen && (this.#phase !== "open" || this.#foot.isDismissing || this.form.draft !== null);
   }
 
-  /** Somebody is about to: nothing may move under their hand. */
+  /** The person is about to use this card, so it must not move. */
   get isTouched() {
     return this.isOpen && (this.hasFocus || (hasPointer() && this.element.matches(":hover")));
   }
 
-  /** Gives back the height that it kept for others. */
+  get canUndo() {
+    return this.#phase === "undo";
+  }
+
+  /** Gives up the height that the card kept for the sake of the cards below. */
   relax() {
     if (this.element.style.minHeight && !this.listener.isBusy(this)) this.listener.steadily(() => this.element.style.removeProperty("min-height"));
   }
 
+  /** Brings the times up to date. */
   tick() {
     this.#age.textContent = age(this.ask);
     this.#deadline.textContent = deadline(this.ask);
   }
 
-  /** The question that a key is meant for: where the focus is, or the first without an answer. */
-  get current() {
-    const focused = this.questions.find(({ element }) => element.contains(document.activeElement));
-    return focused ?? this.questions.find(({ value }) => value === null) ?? this.questions[0];
-  }
-
-  /** From a row to the form. */
+  /** Shows the form in place of the row. */
   expand() {
     if (this.isExpanded || !this.isOpen) return;
     this.isExpanded = true;
     this.element.classList.add("expanded");
-    const listener = {
-      changed: () => this.#changed(),
-      picked: () => this.#picked(),
-      submit: () => void this.submit(),
-    };
-    this.questions = this.ask.questions.map((_, index) => new QuestionView(this.ask, index, this.drafts[index], listener));
-    fill(this.element, ...head(this.ask, this.#deadline, this.#age), ...this.questions.map(({ element }) => element), this.#error, this.#foot);
-    this.#shown = "";
+    fill(this.element, ...head(this.ask, this.#deadline, this.#age), this.form.element, this.#error, this.#foot.element);
     this.#changed();
-  }
-
-  /** @param {Ask} ask */
-  update(ask) {
-    if (ask.id !== this.id) return;
-    const before = this.ask;
-    // The reply to an answer may be slower than the receipt of it.
-    this.ask = { ...ask, receipt: ask.receipt ?? before.receipt };
-    if (ask.state === "settled") this.#settled(before);
-    else if (before.deferred !== ask.deferred || before.racing !== ask.racing) {
-      this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
-      this.#actions();
-    }
-    this.tick();
-  }
-
-  /** It is not open any more, and how it ended cannot be known. */
-  vanish() {
-    this.update({ ...this.ask, state: "settled", outcome: { kind: "withdrawn", by: null } });
   }
 
   focus() {
@@ -133,98 +114,101 @@ export class Card {
     this.element.scrollIntoView({ block: "nearest" });
   }
 
-  /** Sends what has been put in, if that is everything. */
-  async submit() {
-    if (this.#phase !== "open" && this.#phase !== "undo") return;
-    const faulty = this.questions.filter(({ fault }) => fault);
-    for (const question of faulty) question.blame(question.fault);
-    if (faulty.length === 0) return this.#send();
-    this.#holdBack();
-    faulty[0].element.scrollIntoView({ block: "nearest" });
-    faulty[0].focus();
+  /** Hands a key to the form. Returns whether it is a key of the form. @param {string} key */
+  press(key) {
+    if (!this.form.keys.test(key)) return false;
+    this.expand();
+    this.form.press(key);
+    return true;
   }
 
-  /** Takes back what was chosen and not yet sent. */
+  /** @param {Ask} ask */
+  update(ask) {
+    if (ask.id !== this.id) return;
+    const before = this.ask;
+    // The receipt may arrive before the reply to the answer.
+    this.ask = { ...ask, receipt: ask.receipt ?? before.receipt };
+    if (ask.state === "settled") this.#settled(before);
+    else if (before.deferred !== ask.deferred || before.racing !== ask.racing) {
+      this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
+      this.#showActions();
+    }
+    this.tick();
+  }
+
+  /** The ask is no longer open, and nobody knows its outcome. */
+  vanish() {
+    this.update({ ...this.ask, state: "settled", outcome: { kind: "withdrawn", by: null } });
+  }
+
+  /** Sends the answer if it is complete. */
+  async submit() {
+    if (this.#phase !== "open" && this.#phase !== "undo") return;
+    if (this.form.isComplete) return this.#send();
+    this.#holdBack();
+    this.form.showFaults();
+  }
+
+  /** Takes back a choice that is not sent yet. */
   undo() {
     if (!this.#holdBack()) return;
-    for (const draft of this.drafts) draft.chosen = [];
-    this.isExpanded = false;
-    this.expand();
-    this.questions[0].focus();
+    this.form.undo();
+    this.form.focus();
     announce("Not sent");
   }
 
-  get canUndo() {
-    return this.#phase === "undo";
-  }
-
-  /** Sends what waits to be sent, now: the page is being left. */
+  /** Sends a choice now, because the person is leaving the page. */
   flush() {
-    if (this.#phase === "undo") void this.#send();
+    if (this.canUndo) void this.#send();
   }
 
-  #row() {
+  #showRow() {
     const open = h(
       "button",
       { type: "button", class: "row" },
       h("span", { class: "row-project" }, projectName(this.ask.project)),
-      h("span", { class: "row-text", dir: "auto" }, this.ask.questions[0].question),
+      h("span", { class: "row-text", dir: "auto" }, text(this.ask)),
       this.#age,
     );
     open.addEventListener("click", () => {
       this.expand();
-      this.questions[0].focus();
+      this.form.focus();
     });
     fill(this.element, open);
   }
 
-  /** Something was put in. What was about to be sent is not the whole of it, then. */
+  /** A choice that was about to be sent is not the whole answer if the person goes on. */
   #changed() {
     if (this.#holdBack()) announce("Not sent yet");
-    drafts.save(this.ask, this.drafts);
-    this.#actions();
-  }
-
-  /** A choice was made: it is the whole answer, or the next question is to be answered. */
-  #picked() {
-    const [only] = this.questions;
-    if (this.questions.length === 1 && only.sendsItself) return this.#waitForUndo();
-    const next = this.questions.find(({ value }) => value === null);
-    if (next) {
-      next.focus();
-      next.element.scrollIntoView({ block: "nearest" });
-    } else {
-      this.#foot.querySelector("button.primary")?.scrollIntoView({ block: "nearest" });
-    }
+    drafts.save(this.ask, this.form.draft);
+    this.#showActions();
   }
 
   #waitForUndo() {
     this.#phase = "undo";
-    this.#putReasonAside();
+    this.#foot.putReasonAside();
     this.chosenAt = performance.now();
     this.#timer = setTimeout(() => this.#send(), UNDO);
-    this.#actions();
-    announce(`Sending ${this.questions[0].summary.slice(0, 100)}. Press U to undo`);
+    this.#showActions();
+    announce(`Sending ${this.form.summary.slice(0, 100)}. Press U to undo`);
   }
 
-  /** Whether something was about to be sent, and is not any more. */
+  /** Stops a choice from being sent. Returns whether there was one. */
   #holdBack() {
-    if (this.#phase !== "undo") return false;
+    if (!this.canUndo) return false;
     clearTimeout(this.#timer);
     this.#phase = "open";
-    this.#actions();
+    this.#showActions();
     return true;
   }
 
   #send() {
-    this.#putReasonAside();
-    const answers = this.questions.map(({ question, value }) => [question.question, value]);
-    const notes = this.questions.map(({ question, draft }) => [question.question, draft.note.trim()]).filter(([, note]) => note);
-    return this.#settle("answer", { answers: Object.fromEntries(answers), notes: Object.fromEntries(notes) });
+    this.#foot.putReasonAside();
+    return this.#settle("answer", this.form.answer());
   }
 
   /**
-   * @param {string} how
+   * @param {"answer" | "dismiss" | "release"} how
    * @param {unknown} body
    */
   async #settle(how, body) {
@@ -232,11 +216,11 @@ export class Card {
     this.#phase = "sending";
     this.#sent = { how, body };
     this.#error.hidden = true;
-    this.#actions();
+    this.#showActions();
     try {
       this.update(await settle(this.ask.key, how, body));
     } catch (error) {
-      // Its event may have come all the same.
+      // The event may have arrived although the reply did not.
       if (!this.isOpen) return;
       this.#phase = "open";
       if (error instanceof Problem && error.ask?.id === this.id && error.ask.state === "settled") return this.update(error.ask);
@@ -246,16 +230,14 @@ export class Card {
 
   /** @param {Error} error */
   #failed(error) {
-    const hint = error instanceof Problem ? error.hint : "It is kept here. Try again when the page is connected.";
+    const hint = error instanceof Problem ? error.hint : "Your input is kept here. Try again when the page is connected.";
     fill(this.#error, icon("warning"), h("span", {}, `Not sent. ${error.message} ${hint}`));
     this.#error.hidden = false;
-    for (const { question, problem } of error instanceof Problem ? error.errors : []) {
-      this.questions.find((view) => view.question.question === question)?.blame(problem);
-    }
-    this.#actions();
+    if (error instanceof Problem) this.form.blame(error.errors);
+    this.#showActions();
   }
 
-  /** Whether an outcome is what was sent from here. @param {Outcome} outcome */
+  /** Whether this outcome was sent from here. @param {Outcome} outcome */
   #isMine({ kind, answers = {}, reason }) {
     if (!this.#sent) return false;
     const { how, body } = this.#sent;
@@ -265,75 +247,15 @@ export class Card {
     return kind === "answered" && sent.length === Object.keys(answers).length && sent.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
   }
 
-  #actions() {
-    if (!this.isExpanded || !this.isOpen) return;
+  #showActions() {
+    if (!this.isExpanded || this.#phase === "settled") return;
     const isBusy = this.#phase === "sending";
     const { hasFocus } = this;
     this.element.dataset.phase = this.#phase;
-    for (const { element } of this.questions) element.inert = isBusy;
-    const [first] = this.questions;
-    const answered = this.questions.filter(({ value }) => value !== null).length;
-    const isSeveral = this.questions.length > 1;
-    // What does not send itself, or did not get there, needs a button.
-    const isQuick = !isSeveral && first.sendsItself && first.value === null;
-    const canRelease = this.ask.origin === "claude-code" && !this.ask.racing && !this.ask.deferred;
-    // Buttons that stay the same stay where they are: one may be about to be clicked.
-    const shown = [this.#phase, answered, isQuick, canRelease, this.#reason !== null, this.#phase === "undo" && first.summary].join();
-    if (shown === this.#shown) return;
-    this.#shown = shown;
-    if (this.#phase === "undo") {
-      fill(
-        this.#foot,
-        h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, first.summary)), "…"),
-        button("Undo", "", () => this.undo()),
-        button("Send now", "primary", () => this.#send()),
-      );
-    } else if (this.#reason !== null) {
-      this.#reasonForm(isBusy);
-    } else {
-      const submit = button(isBusy ? "Sending…" : isSeveral ? "Send answers" : "Send answer", "primary", () => void this.submit());
-      fill(
-        this.#foot,
-        isSeveral ? progress(answered, this.questions.length) : first.note.open,
-        h("span", { class: "spacer" }),
-        canRelease && button("To the terminal", "quiet", () => this.#settle("release", {}), "Answer in the terminal instead"),
-        button("Dismiss…", "quiet dismiss", () => this.#refuse(this.#keptReason), "Refuse to answer"),
-        (!isQuick || isBusy) && submit,
-      );
-    }
-    for (const control of this.#foot.querySelectorAll("button, input")) control.toggleAttribute("disabled", isBusy);
-    // A keyboard must not lose its place with what it pressed: the next key would be for another card.
-    // What becomes inert loses it a little later.
+    this.form.element.inert = isBusy;
+    this.#foot.show(this.#phase, this.ask.origin === "claude-code" && !this.ask.racing && !this.ask.deferred);
+    // If the control with the focus is gone, the next key would go to another card. An inert control loses the focus only later.
     if (hasFocus && (isBusy || !this.hasFocus)) this.element.focus({ preventScroll: true });
-  }
-
-  /** Begins to refuse, or thinks better of it. @param {string | null} reason */
-  #refuse(reason) {
-    this.#reason = reason;
-    this.#actions();
-    const next = /** @type {HTMLElement | null} */ (this.#foot.querySelector(reason === null ? ".dismiss" : "input"));
-    next?.focus();
-  }
-
-  #putReasonAside() {
-    this.#keptReason = this.#reason ?? this.#keptReason;
-    this.#reason = null;
-  }
-
-  /** @param {boolean} isBusy */
-  #reasonForm(isBusy) {
-    const field = h("input", { type: "text", placeholder: "Why? (the agent is told)", "aria-label": "Reason", dir: "auto" });
-    field.value = this.#reason ?? "";
-    const send = () => this.#settle("dismiss", field.value.trim() ? { reason: field.value.trim() } : {});
-    field.addEventListener("input", () => (this.#reason = field.value));
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") {
-        event.stopPropagation();
-        this.#refuse(null);
-      }
-      if (event.key === "Enter" && !isComposing(event) && !event.repeat) send();
-    });
-    fill(this.#foot, field, button("Keep", "quiet", () => this.#refuse(null)), button(isBusy ? "Sending…" : "Dismiss", "danger", (event) => event.detail < 2 && send()));
   }
 
   /** @param {Ask} before */
@@ -344,7 +266,7 @@ export class Card {
     if (!isFirst && before.receipt?.at === receipt?.at) return;
     const { hasFocus } = this;
     const isMine = this.#isMine(outcome);
-    const unsent = isMine ? [] : [...this.drafts.map(textOf), this.#reason ?? this.#keptReason].filter((text) => text.trim());
+    const unsent = isMine ? [] : [...this.form.texts, this.#foot.reason].filter((text) => text.trim());
     this.#phase = "settled";
     this.isExpanded = false;
     this.element.classList.remove("expanded");
@@ -354,19 +276,16 @@ export class Card {
     const { height } = this.element.getBoundingClientRect();
     this.listener.steadily(() => {
       fill(this.element, ...end.content);
-      // What is below stays where it is while somebody is at it.
+      // The cards below stay in place while the person uses one of them.
       if (isFirst && this.listener.isBusy(this)) this.element.style.minHeight = `${height}px`;
     });
-    if (hasFocus) {
-      this.element.focus({ preventScroll: true });
-      this.element.scrollIntoView({ block: "nearest" });
-    }
+    if (hasFocus) this.focus();
     if (isFirst) {
       announce(end.spoken);
       this.listener.settled(this.ask);
     }
     clearTimeout(this.#timer);
-    // What a person has written, and what went wrong, goes when they say so.
+    // The person closes the card if a text of theirs was not sent, or if something went wrong.
     this.#stays = unsent.length > 0 || (receipt !== null && !receipt.as_sent);
     if (this.#stays) return;
     drafts.forget(this.ask);
@@ -378,10 +297,10 @@ export class Card {
     clearTimeout(this.#timer);
     if (!isWanted && this.#stays) return;
     if (!isWanted && this.listener.isBusy(this)) {
-      this.#timer = setTimeout(() => this.#leave(), 1000);
+      this.#timer = setTimeout(() => this.#leave(), STILL_BUSY);
       return;
     }
-    // Not while it is being read.
+    // The person may be reading it.
     if (!isWanted && hasPointer() && this.element.matches(":hover")) {
       this.element.addEventListener("pointerleave", () => this.#leave(), { once: true });
       return;
@@ -389,26 +308,4 @@ export class Card {
     drafts.forget(this.ask);
     this.listener.left(this);
   }
-}
-
-/** @param {QuestionDraft} draft */
-const textOf = ({ chosen, other, note }) => [[...chosen, other.trim()].filter(Boolean).join(", "), note.trim()].filter(Boolean).join(" — ");
-
-/**
- * @param {string} label
- * @param {string} kind
- * @param {(event: MouseEvent) => void} action
- * @param {string} [hint]
- */
-function button(label, kind, action, hint) {
-  return h("button", { type: "button", class: kind, title: hint, on: { click: action } }, label);
-}
-
-/**
- * @param {number} answered
- * @param {number} all
- */
-function progress(answered, all) {
-  const dots = Array.from({ length: all }, (_, index) => h("i", { class: index < answered ? "dot full" : "dot" }));
-  return h("span", { class: "progress" }, h("span", { class: "dots", "aria-hidden": "true" }, ...dots), `${answered} of ${all}`);
 }

@@ -1,12 +1,12 @@
-// The daemon's time: a phone's clock may be minutes off, and ages and deadlines are told in the daemon's.
+// The daemon's clock. The clock of a phone may be minutes off, but ages and deadlines come from the daemon.
 
 let offset = 0;
 
-/** The daemon's time, as far as it is known. */
+/** The time on the daemon's clock. */
 export const now = () => Date.now() + offset;
 
 /**
- * Learns from the date of a reply, which has whole seconds.
+ * Compares the clocks by the date of a reply. That has whole seconds, so a small difference means nothing.
  * @param {string | null} date
  */
 export function learn(date) {

@@ -1,4 +1,4 @@
-// Elements, built without any markup in strings: text is only ever set as text.
+// Builds elements. No string is ever parsed as markup: text stays text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -62,7 +62,7 @@ const ICONS = {
 };
 
 /**
- * A small drawing beside a word; it says nothing to a screen reader.
+ * A small drawing beside a word. Screen readers skip it.
  * @param {string} name
  */
 export function icon(name) {
@@ -87,11 +87,17 @@ export function byId(id) {
   return found;
 }
 
+/**
+ * Whether a key belongs to a text that is being composed. Safari says so only with this old key code.
+ * @param {KeyboardEvent} event
+ */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
 /** @type {string[]} */
 let unsaid = [];
 
 /**
- * Says something to those who listen to the page; what comes at once is said together.
+ * Lets screen readers say something. Texts that come at the same time are said together.
  * @param {string} text
  */
 export function announce(text) {
@@ -103,7 +109,7 @@ export function announce(text) {
 }
 
 /**
- * A dialog that is gone when it is closed.
+ * Opens a dialog. Closing it removes it.
  * @param {string} title
  * @param {...Child} children
  */
@@ -123,23 +129,24 @@ export function dialog(title, ...children) {
 }
 
 /**
- * A command to copy.
+ * A shell command with a button that copies it.
  * @param {string} text
  */
 export function command(text) {
-  const copy = h("button", { type: "button", class: "icon-button", "aria-label": `Copy: ${text}`, title: "Copy" }, icon("copy"));
-  copy.addEventListener("click", () => copied(copy, text));
-  return h("span", { class: "command" }, h("code", {}, text), copy);
+  const button = h("button", { type: "button", class: "icon-button", "aria-label": `Copy: ${text}`, title: "Copy" }, icon("copy"));
+  button.addEventListener("click", () => copy(button, text));
+  return h("span", { class: "command" }, h("code", {}, text), button);
 }
 
 /**
+ * Copies a text, and shows on the button that it did.
  * @param {HTMLElement} button
  * @param {string} text
  */
-export async function copied(button, text) {
-  // Without a secure origin there is no clipboard; the text is there to be marked.
+export async function copy(button, text) {
+  // Without a secure origin there is no clipboard. The person can still select the text.
   const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  announce(done ? "Copied" : "This browser does not let the page copy");
+  announce(done ? "Copied" : "This browser does not let the page copy text");
   button.classList.toggle("done", Boolean(done));
   setTimeout(() => button.classList.remove("done"), 1500);
 }

@@ -1,37 +1,29 @@
-// What a person has begun to answer outlives a reload of the page.
+// Drafts survive a reload of the page. Only a form knows what is in its draft.
 
 import { passing } from "./storage.js";
 
 const PREFIX = "answerback.draft.";
 
-/** @returns {QuestionDraft} */
-export const emptyDraft = () => ({ chosen: [], other: "", note: "" });
-
-/** @param {QuestionDraft} draft */
-export function isEmpty(draft) {
-  return draft.chosen.length === 0 && draft.other.trim() === "" && draft.note.trim() === "";
-}
-
 /**
+ * The saved draft, or null.
  * @param {Ask} ask
- * @returns {QuestionDraft[]}
+ * @returns {unknown}
  */
 export function load(ask) {
   try {
-    const saved = JSON.parse(passing.get(PREFIX + ask.id) ?? "[]");
-    return ask.questions.map((_, index) => ({ ...emptyDraft(), ...saved[index] }));
+    return JSON.parse(passing.get(PREFIX + ask.id) ?? "null");
   } catch {
-    return ask.questions.map(emptyDraft);
+    return null;
   }
 }
 
 /**
  * @param {Ask} ask
- * @param {QuestionDraft[]} drafts
+ * @param {unknown} draft null if there is nothing to keep
  */
-export function save(ask, drafts) {
-  if (drafts.every(isEmpty)) forget(ask);
-  else passing.set(PREFIX + ask.id, JSON.stringify(drafts));
+export function save(ask, draft) {
+  if (draft === null) forget(ask);
+  else passing.set(PREFIX + ask.id, JSON.stringify(draft));
 }
 
 /** @param {Ask} ask */

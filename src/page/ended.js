@@ -1,12 +1,12 @@
-// How a question ended, as its card says it.
+// The outcome of an ask, as its card shows it.
 
 import { h, icon } from "./dom.js";
 import { ending, projectName } from "./words.js";
 
 /**
  * @param {Ask} ask
- * @param {boolean} isMine it was settled from this page
- * @param {string[]} unsent what was begun here, and did not get anywhere
+ * @param {boolean} isMine whether this page settled it
+ * @param {string[]} unsent texts that the person wrote here and that were not sent
  * @param {() => void} close
  * @returns {{ content: (Node | false)[], spoken: string }}
  */
@@ -35,7 +35,7 @@ export function ended(ask, isMine, unsent, close) {
     content: [
       summary,
       hasChanged && h("p", { class: "error" }, `Another hook has changed the answer. Claude received: ${Object.values(receipt.answers).join(" · ")}`),
-      unsent.length > 0 && h("div", { class: "unsent" }, h("p", {}, "You had begun to answer, and this was not sent:"), ...unsent.map((text) => h("p", { class: "unsent-text", dir: "auto" }, text))),
+      unsent.length > 0 && h("div", { class: "unsent" }, h("p", {}, "You wrote this, but it was not sent:"), ...unsent.map((text) => h("p", { class: "unsent-text", dir: "auto" }, text))),
     ],
     spoken: `${projectName(ask.project)}: ${how}${answers ? `: ${answers}` : ""}`,
   };

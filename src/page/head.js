@@ -1,4 +1,4 @@
-// Who asks: project, branch, session and mode, and what was said before.
+// The head of a card: project, branch, session and mode, and what the agent said last.
 
 import { context } from "./api.js";
 import { fill, h, icon } from "./dom.js";
@@ -6,9 +6,8 @@ import { markdown } from "./markdown.js";
 import { mode, projectName } from "./words.js";
 
 /**
- * The top of a card: its line, and below it the last thing the agent said, folded.
  * @param {Ask} ask
- * @param {...HTMLElement} times kept up to date by the card
+ * @param {...HTMLElement} times the card keeps these up to date
  * @returns {HTMLElement[]}
  */
 export function head(ask, ...times) {
@@ -45,7 +44,7 @@ export function modeBadge(ask) {
 /** @param {Ask} ask */
 const surroundings = ({ key }) => context(key).catch(() => ({ said: null, branch: null }));
 
-/** Read when it is unfolded: records are written a little behind. @param {Ask} ask */
+/** The last thing the agent said. It is read when the person opens it, because Claude Code writes its records with a delay. @param {Ask} ask */
 function said(ask) {
   const place = h("div", { class: "said-text" });
   const details = h("details", { class: "said" }, h("summary", {}, "What the agent said before"), place);
@@ -53,7 +52,7 @@ function said(ask) {
     if (!details.open) return;
     const found = await surroundings(ask);
     const where = h("p", { class: "where" }, h("bdi", {}, ask.project ?? "no directory"), " · session ", ask.session);
-    fill(place, found.said ? markdown(found.said) : h("p", {}, "Nothing that could be read."), where);
+    fill(place, found.said ? markdown(found.said) : h("p", {}, "Nothing could be read."), where);
   });
   return details;
 }

@@ -1,11 +1,12 @@
-// What was asked, and how it ended.
+// The history: settled asks and their outcomes.
 
 import { projects, settledAsks } from "./api.js";
-import { copied, fill, h, icon } from "./dom.js";
+import { copy, fill, h, icon } from "./dom.js";
+import { text } from "./kinds.js";
 import { moment, OUTCOMES, place, projectName } from "./words.js";
 
 const PAGE = "50";
-/** Not every letter is a search. */
+/** A search begins when nobody has typed for this long. */
 const PAUSE = 200;
 
 export class History {
@@ -13,7 +14,7 @@ export class History {
   #project = h("select", { "aria-label": "Project" });
   #outcome = h("select", { "aria-label": "Outcome" }, h("option", { value: "" }, "All outcomes"), ...Object.entries(OUTCOMES).map(([value, name]) => h("option", { value }, name)));
   #list = h("div", { class: "past" });
-  #more = h("button", { type: "button", class: "quiet", hidden: true }, "Show older ones");
+  #more = h("button", { type: "button", class: "quiet", hidden: true }, "Show older");
   #state = h("p", { class: "notice", role: "status" });
   #running = new AbortController();
   #timer = 0;
@@ -38,9 +39,9 @@ export class History {
     }
   }
 
-  /** From the newest on, or from where the last page ended. @param {number | null} [before] */
+  /** Loads the newest asks, or those before the end of the last page. @param {number | null} [before] */
   async load(before = null) {
-    // What was typed last is part of this one.
+    // This search includes what was typed last.
     clearTimeout(this.#timer);
     this.#running.abort();
     this.#running = new AbortController();
@@ -60,7 +61,7 @@ export class History {
       this.#more.hidden = next === null;
       this.#more.onclick = () => void this.load(next);
       const nothing = Object.keys(filter).length > 1 ? "Nothing was found." : "Nothing has been asked yet.";
-      const unreadable = damaged ? `${damaged} could not be read any more. Run: answerback doctor` : "";
+      const unreadable = damaged ? `${damaged} can no longer be read. Run: answerback doctor` : "";
       this.#state.textContent = unreadable || (this.#list.childElementCount === 0 ? nothing : "");
     } catch (error) {
       if (!signal.aborted) this.#state.textContent = /** @type {Error} */ (error).message;
@@ -71,7 +72,7 @@ export class History {
     const chosen = this.#project.value;
     const { projects: all } = await projects().catch(() => ({ projects: chosen ? [chosen] : [] }));
     const names = all.map(projectName);
-    // Two of one name are told apart by where they are.
+    // Projects with the same name are shown with their whole path.
     const name = (/** @type {string} */ path) => (names.filter((other) => other === projectName(path)).length > 1 ? path : projectName(path));
     fill(this.#project, h("option", { value: "" }, "All projects"), ...all.map((path) => h("option", { value: path, title: path }, name(path))));
     this.#project.value = chosen;
@@ -83,11 +84,11 @@ function entry(ask) {
   const outcome = /** @type {Outcome} */ (ask.outcome);
   const { settled_at, opened_at, receipt } = ask;
   const json = h("button", { type: "button", class: "icon-button copy", title: "Copy as JSON", "aria-label": "Copy as JSON" }, icon("copy"));
-  json.addEventListener("click", () => copied(json, JSON.stringify(ask, null, 2)));
+  json.addEventListener("click", () => copy(json, JSON.stringify(ask, null, 2)));
   const where = outcome.kind === "answered_in_terminal" ? "" : place(outcome.by);
   return h(
     "article",
-    { class: "entry", "aria-label": `${projectName(ask.project)}: ${ask.questions[0].question.slice(0, 100)}` },
+    { class: "entry", "aria-label": `${projectName(ask.project)}: ${text(ask).slice(0, 100)}` },
     h(
       "header",
       {},

@@ -1,23 +1,23 @@
-// The open questions, newest first. Cards come and go; none moves under the hand of a person.
+// The open asks, newest first. Cards come and go, but none moves while a person is using it.
 
 import { ask as askOf, openAsk, Problem } from "./api.js";
 import { Card } from "./card.js";
 import { announce, byId, command, fill, h } from "./dom.js";
-import { projectName } from "./words.js";
+import { arrival, newOnes } from "./kinds.js";
 
-/** So many are forms; the rest are rows until somebody opens them. */
+/** How many cards open as forms. The others are rows until the person opens them. */
 const FORMS = 8;
-/** Who has not moved for so long is not about to click. */
+/** A person who has not moved for this long is not about to click. */
 const IDLE = 3000;
-/** A key or a click that was meant for what was there a moment ago is not for what is there now. */
+/** A key or a click this soon after a card appeared or moved was meant for what was there before. */
 const SURPRISE = 700;
-/** When to ask again how a question ended. */
+/** The pause before asking again for an outcome. */
 const RETRY = 2000;
 
 export class Inbox {
   /** @type {Map<number, Card>} */
   #cards = new Map();
-  /** New ones that would push away what somebody is at. @type {Map<number, Ask>} */
+  /** New asks that would push away a card in use. They wait behind a button. @type {Map<number, Ask>} */
   #held = new Map();
   #list = h("div", { class: "cards" });
   #more = h("button", { type: "button", class: "more", hidden: true, on: { click: () => this.#showNewest() } });
@@ -26,7 +26,7 @@ export class Inbox {
   #isKnown = false;
   #movedAt = 0;
   #top = { id: 0, since: -Infinity };
-  /** The key of a card to be shown as soon as it is known. */
+  /** The key of an ask to show as soon as the first list has come. */
   #wanted = "";
 
   /** @param {{ changed(open: number): void, arrived(ask: Ask): void, settled(ask: Ask): void }} listener */
@@ -38,7 +38,7 @@ export class Inbox {
       this.#cards.forEach((card) => card.relax());
       if (this.#held.size > 0 && !this.#isInUse) this.#showHeld();
     }, 1000);
-    // A click on a card that has just come under the pointer was for another one.
+    // A click on a card that has just moved under the pointer was meant for another one.
     const guard = (/** @type {MouseEvent} */ event) => {
       const card = [...this.#cards.values()].find(({ element }) => element.contains(/** @type {Node} */ (event.target)));
       if (event.detail > 0 && card && performance.now() - card.movedAt < SURPRISE) {
@@ -53,19 +53,19 @@ export class Inbox {
     document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && leave());
   }
 
-  /** The cards that can be answered, from top to bottom. */
+  /** The open cards, from top to bottom. */
   get open() {
     return this.#inOrder().filter((card) => card.isOpen);
   }
 
-  /** The card that keys are meant for, if that is clear. */
+  /** The card that keys go to, or undefined if the person may mean another one. */
   get current() {
     const focused = [...this.#cards.values()].find((card) => card.hasFocus);
     if (focused) return focused.isOpen ? focused : undefined;
     return performance.now() - this.#top.since > SURPRISE ? this.open[0] : undefined;
   }
 
-  /** What the daemon says is open: all of it. @param {Ask[]} asks */
+  /** Takes the complete list of open asks. @param {Ask[]} asks */
   list(asks) {
     const open = new Map(asks.map((ask) => [ask.id, ask]));
     const isFirst = !this.#isKnown;
@@ -84,7 +84,7 @@ export class Inbox {
     this.#steadily(() => this.#put(ask, false));
   }
 
-  /** Opens the form of a question and goes to it, or says how it ended. @param {string} key */
+  /** Opens an ask and focuses it, or shows its outcome. @param {string} key */
   async reveal(key) {
     this.#wanted = this.#isKnown ? "" : key;
     if (this.#wanted) return;
@@ -94,7 +94,7 @@ export class Inbox {
     if (!find()) {
       const ask = await askOf(key).catch((error) => {
         const isUnknown = error instanceof Problem && error.status === 404;
-        this.#notice.textContent = isUnknown ? "This question is not known here any more." : `The question could not be looked up. ${error.message}`;
+        this.#notice.textContent = isUnknown ? "This question no longer exists here." : `The question could not be looked up. ${error.message}`;
         setTimeout(() => (this.#notice.textContent = ""), 8000);
       });
       if (!ask) return;
@@ -108,7 +108,7 @@ export class Inbox {
 
   /** @param {number} step */
   move(step) {
-    // From where the focus is, also if that one is settled.
+    // Start at the card with the focus, even if it is settled.
     const all = this.#inOrder();
     const at = all.findIndex((card) => card.hasFocus);
     const others = step > 0 ? all.slice(at + 1) : all.slice(0, Math.max(0, at)).reverse();
@@ -117,7 +117,7 @@ export class Inbox {
     next?.focus();
   }
 
-  /** Takes back the choice that was made last, or the one where the focus is; whether there was one. */
+  /** Takes back the choice on the focused card, or else the latest one. Returns whether there was one. */
   undo() {
     const pending = [...this.#cards.values()].filter((card) => card.canUndo).sort((a, b) => b.chosenAt - a.chosenAt);
     const chosen = pending.find((card) => card.hasFocus) ?? pending[0];
@@ -129,13 +129,13 @@ export class Inbox {
     return [...this.#cards.values()].some((card) => card.isBegun || (card.isTouched && document.hasFocus()));
   }
 
-  /** Whether somebody is about to click on another card. @param {Card} card */
+  /** Whether the person is about to use another card. @param {Card} card */
   #isBusyBeside(card) {
     const isIdle = performance.now() - this.#movedAt > IDLE;
     return !isIdle && [...this.#cards.values()].some((other) => other !== card && other.isTouched);
   }
 
-  /** Changes something by itself, and remembers which cards that has moved. @param {() => void} change */
+  /** Makes a change that the person did not ask for, and notes which cards it moved. @param {() => void} change */
   #steadily(change) {
     const place = (/** @type {Card} */ { element }) => element.offsetTop;
     const before = new Map(this.open.filter(({ isExpanded }) => isExpanded).map((card) => [card, place(card)]));
@@ -159,11 +159,11 @@ export class Inbox {
     if (!isFirst && this.#isInUse) this.#held.set(ask.id, ask);
     else this.#add(ask);
     if (isFirst) return;
-    announce(`${projectName(ask.project)} asks: ${ask.questions[0].question}`);
+    announce(arrival(ask));
     this.listener.arrived(ask);
   }
 
-  /** One that was held is over. @param {Ask} ask */
+  /** Forgets a held ask that was settled. @param {Ask} ask */
   #drop(ask) {
     if (this.#held.delete(ask.id)) this.listener.settled(ask);
   }
@@ -189,7 +189,7 @@ export class Inbox {
     if (hasFocus) byId("main").focus({ preventScroll: true });
   }
 
-  /** It is not open any more, and nobody said why: the page was not there. @param {Card} card */
+  /** Asks for the outcome of a card whose event this page missed. @param {Card} card */
   async #learnEnd(card) {
     try {
       const ask = await askOf(card.ask.key);
@@ -209,7 +209,7 @@ export class Inbox {
     });
   }
 
-  /** Somebody wants to see what is new. */
+  /** Shows the held asks, because the person wants to see them. */
   #showNewest() {
     const newest = Math.max(...this.#held.keys());
     this.#showHeld();
@@ -221,7 +221,7 @@ export class Inbox {
     return [...this.#cards.values()].sort((a, b) => b.id - a.id);
   }
 
-  /** Brings the page to what is known, touching only what is new. */
+  /** Brings the page up to date. Elements that are in place are not touched. */
   #arrange() {
     const cards = this.#inOrder();
     let place = this.#list.firstElementChild;
@@ -240,7 +240,7 @@ export class Inbox {
     const top = cards.find((card) => card.isOpen)?.id ?? 0;
     if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
     this.#more.hidden = this.#held.size === 0;
-    this.#more.textContent = this.#held.size === 1 ? "1 new question" : `${this.#held.size} new questions`;
+    if (this.#held.size > 0) this.#more.textContent = newOnes([...this.#held.values()]);
     this.#showEmpty(cards.length === 0 && this.#held.size === 0);
     this.listener.changed(this.open.length + this.#held.size);
   }
@@ -254,10 +254,10 @@ export class Inbox {
     fill(
       this.#empty,
       h("div", { class: "calm", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
-      h("h2", {}, "Nothing waits for you"),
-      h("p", {}, "When Claude Code asks a question in a project with the hook, it appears here. Leave the page open, or come back when you are called."),
-      h("ol", { class: "steps" }, h("li", {}, "Put the hook into a project: ", command("answerback install")), h("li", {}, "Let Claude Code work there. Its questions come to the terminal and to this page; the first answer wins.")),
-      h("p", { class: "try" }, demo, h("span", { class: "faint" }, "to see how it looks")),
+      h("h2", {}, "Nothing is waiting for you"),
+      h("p", {}, "When Claude Code asks a question in a project with the hook, it appears here. Leave the page open, or come back when you get a notification."),
+      h("ol", { class: "steps" }, h("li", {}, "Install the hook in a project: ", command("answerback install")), h("li", {}, "Let Claude Code work there. Its questions come to the terminal and to this page; the first answer wins.")),
+      h("p", { class: "try" }, demo, h("span", { class: "faint" }, "to see what it looks like")),
     );
   }
 }

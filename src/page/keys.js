@@ -1,7 +1,6 @@
-// The keyboard, as in Claude Code's own dialog. Never while somebody types.
+// The keyboard, as in Claude Code's own dialog. Keys do nothing here while the person types a text.
 
-import { byId, dialog, h } from "./dom.js";
-import { isComposing } from "./question.js";
+import { byId, dialog, h, isComposing } from "./dom.js";
 
 const ACTS = /^([1-9ui?/]|Enter|Escape)$/;
 
@@ -9,8 +8,8 @@ const KEYS = [
   ["1 … 9", "choose an option of the current question"],
   ["↑ ↓", "move between options"],
   ["Tab", "move between questions, fields and buttons"],
-  ["Space", "choose, or choose no more"],
-  ["Enter", "choose; send what is chosen"],
+  ["Space", "choose an option, or undo that"],
+  ["Enter", "choose an option; send the chosen one"],
   ["u", "take back a choice before it is sent"],
   ["j k", "next and previous question"],
   ["/", "search the history"],
@@ -29,11 +28,11 @@ export function listen(page, signal) {
     if (document.querySelector("dialog[open]")) return;
     const target = /** @type {HTMLElement} */ (event.target);
     if (target.matches("input, textarea, select, [contenteditable]")) {
-      // To the card it is in: the next key is for that one.
+      // The focus goes to the card around the field, so the next key is for that card.
       if (event.key === "Escape") (/** @type {HTMLElement | null} */ (target.closest(".card")) ?? byId("main")).focus({ preventScroll: true });
       return;
     }
-    // What acts acts once, however long it is held down.
+    // A key that acts does so once, even if it is held down.
     if (event.repeat && (ACTS.test(event.key) || (event.key === " " && target.matches("button")))) return event.preventDefault();
     if (handle(page, event.key, target)) event.preventDefault();
   };
@@ -41,7 +40,7 @@ export function listen(page, signal) {
 }
 
 /**
- * Whether the key meant something.
+ * Returns whether the key meant something.
  * @param {Page} page
  * @param {string} key
  * @param {HTMLElement} target
@@ -59,22 +58,12 @@ function handle(page, key, target) {
   }
   const card = page.inbox.current;
   if (!card) return false;
-  if (/^[1-9]$/.test(key)) {
-    card.expand();
-    card.current.pick(Number(key) - 1);
-  } else if (key === "ArrowDown" || key === "ArrowUp") {
-    if (target.matches("button, a, summary")) return false;
-    card.expand();
-    card.current.focus();
-  } else if (key === "Enter") {
-    if (target.matches("button:not(.option), a, summary")) return false;
-    // On an option that is not chosen, Enter chooses; the click of the browser does that.
-    if (target.matches(".option[role=radio][aria-checked=false]")) return false;
-    card.expand();
-    void card.submit();
-  } else {
-    return false;
-  }
+  if (key.startsWith("Arrow") && target.matches("button, a, summary")) return false;
+  if (key !== "Enter") return card.press(key);
+  // The browser turns Enter on a control into a click.
+  if (target.matches("button:not([data-enter-sends]), a, summary")) return false;
+  card.expand();
+  void card.submit();
   return true;
 }
 

@@ -1,19 +1,20 @@
-// Keeps the page true: a list, then every change, and the list again whenever the connection was lost.
+// Keeps the page up to date: it gets the list, follows every change, and gets the list again after each loss of the connection.
 //
-// A stream takes one of the six connections that a browser has for a server, and the rest is for answers. So there are a few places,
-// for tabs that somebody looks at, and for one that nobody does, to call them; the others look now and then.
+// A browser opens at most six connections to a server, and each stream takes one. Some must stay free for answers. So only a few tabs have
+// a stream: visible ones, and one hidden tab that calls the person. The other tabs get the list now and then.
 
 import { events, openAsks, Problem } from "./api.js";
 
 const FIRST_PAUSE = 200;
-/** Short enough to be true again within two seconds of a daemon that is back. */
+/** Short enough that the page is up to date two seconds after the daemon is back. */
 const LAST_PAUSE = 1500;
-/** After so long without a connection it is more than a hiccup. */
+/** Without a connection for this long, the page says that it is offline. */
 const PATIENCE = 4000;
-/** A page that slept for so long may have a connection that only looks alive. */
+/** After a sleep this long, a connection may be dead although it looks open. */
 const NAP = 20_000;
-const PLACES = 4;
-/** How often a tab looks that has no place: that somebody looks at, and that nobody does. */
+/** How many tabs have a stream. */
+const STREAMS = 4;
+/** How often a tab without a stream gets the list: a visible tab, and a hidden one. */
 const LOOK = 2000;
 const GLANCE = 15_000;
 const LIST_PATIENCE = 5000;
@@ -26,7 +27,7 @@ export class Live {
   #wake = () => {};
   #lostAt = 0;
   #awakeAt = Date.now();
-  /** Whether this is the tab that calls people who look at none. */
+  /** Whether this tab calls the person while they look at none. */
   callsPeople = false;
 
   /** @param {{ list(asks: Ask[]): void, event(event: AskEvent): void, state(state: Connection): void }} sink */
@@ -49,13 +50,13 @@ export class Live {
     this.refresh();
   }
 
-  /** Lists again, now. */
+  /** Gets the list again now. */
   refresh() {
     this.#again.abort();
     this.#wake();
   }
 
-  /** For as long as the page is there. */
+  /** Holds the lock until the page is closed. */
   #callPeople() {
     this.callsPeople = true;
     return new Promise((resolve) => this.#stop.signal.addEventListener("abort", resolve));
@@ -71,7 +72,7 @@ export class Live {
     else this.#wake();
   }
 
-  /** Timers stand still while a machine sleeps. */
+  /** Timers stop while the machine sleeps, so a late one shows that it slept. */
   #beat() {
     if (Date.now() - this.#awakeAt > NAP) this.refresh();
     this.#awakeAt = Date.now();
@@ -86,16 +87,16 @@ export class Live {
       try {
         const { asks, cursor } = await openAsks(AbortSignal.any([signal, AbortSignal.timeout(LIST_PATIENCE)]));
         this.#tell(() => this.sink.list(asks));
-        const isTrue = () => {
+        const connected = () => {
           this.sink.state("live");
           this.#lostAt = 0;
           pause = FIRST_PAUSE;
         };
         const follow = async () => {
-          for await (const event of events(cursor, signal, isTrue)) this.#tell(() => this.sink.event(event));
+          for await (const event of events(cursor, signal, connected)) this.#tell(() => this.sink.event(event));
         };
-        if ((!this.#isWatched && !this.callsPeople) || !(await inPlace(follow))) {
-          isTrue();
+        if ((!this.#isWatched && !this.callsPeople) || !(await withStream(follow))) {
+          connected();
           await this.#rest(this.#isWatched ? LOOK : GLANCE);
           continue;
         }
@@ -110,7 +111,7 @@ export class Live {
     }
   }
 
-  /** A fault in showing something is not one of the connection. @param {() => void} show */
+  /** An error while showing something must not look like a lost connection. @param {() => void} show */
   #tell(show) {
     try {
       show();
@@ -134,14 +135,14 @@ export class Live {
 }
 
 /**
- * Does it in a place of its own, if there is one; whether there was.
+ * Runs the task while holding one of the locks for streams. Returns false if other tabs hold them all.
  * @param {() => Promise<void>} task
  */
-async function inPlace(task) {
-  // Without them there is no knowing of other tabs.
+async function withStream(task) {
+  // Without locks, this tab cannot know about the others.
   if (!navigator.locks) return task().then(() => true);
-  for (let place = 1; place <= PLACES; place++) {
-    const had = await navigator.locks.request(`answerback.stream-${place}`, { ifAvailable: true }, async (lock) => {
+  for (let number = 1; number <= STREAMS; number++) {
+    const had = await navigator.locks.request(`answerback.stream-${number}`, { ifAvailable: true }, async (lock) => {
       if (lock) await task();
       return lock !== null;
     });

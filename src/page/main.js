@@ -1,4 +1,4 @@
-// Puts the page together.
+// Starts the page and connects its parts.
 
 import { isSignedIn, onSignedOut } from "./api.js";
 import * as attention from "./attention.js";
@@ -28,7 +28,7 @@ function start() {
   const lost = h("p", { class: "banner", role: "alert", hidden: true });
   let isHistory = false;
   const isInbox = () => !isHistory;
-  // Both stay in the page: frames, places and what was typed with them.
+  // Both stay in the document, and with them their frames, scroll positions and texts.
   fill(main, lost, inbox.element, past.element);
   const route = (search = false) => {
     const asked = new URLSearchParams(location.hash.slice(1)).get("ask");
@@ -46,7 +46,7 @@ function start() {
   const live = new Live({ list: (asks) => inbox.list(asks), event: (event) => inbox.event(event), state: (state) => showConnection(state, lost) });
   const show = (/** @type {boolean} */ isVisible) => SIGNED_IN_PARTS.forEach((id) => (byId(id).hidden = !isVisible));
   show(true);
-  // Other fragments are places in the page.
+  // Other fragments are ordinary links within the page.
   addEventListener("hashchange", () => /^#(\/|ask=|$)/.test(location.hash || "#") && route(), { signal: away.signal });
   onSignedOut(() => {
     if (away.signal.aborted) return;
@@ -74,11 +74,11 @@ function showConnection(state, lost) {
   shown.dataset.state = state;
   shown.textContent = CONNECTION[state];
   lost.hidden = state !== "offline";
-  if (state === "offline") fill(lost, icon("warning"), h("span", {}, "The daemon does not answer. What you write is kept, and the page goes on by itself when it is back. To look: ", h("code", {}, "answerback doctor")));
+  if (state === "offline") fill(lost, icon("warning"), h("span", {}, "The daemon does not answer. The page keeps your text and reconnects by itself. To find out more: ", h("code", {}, "answerback doctor")));
 }
 
 applyTheme();
-// A code that is put into the address of a page that is already there.
+// The person may paste a link with a code into the address bar of an open page.
 addEventListener("hashchange", () => hasCode() && location.reload());
 byId("show-keys").append(icon("keyboard"));
 byId("show-keys").addEventListener("click", showKeys);

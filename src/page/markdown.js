@@ -1,4 +1,4 @@
-// Markdown as elements: the little of it that agents use. It makes no links, loads nothing, and knows no markup.
+// Renders the part of Markdown that agents use. It makes no links, loads nothing, and shows HTML as text.
 
 import { h } from "./dom.js";
 
@@ -10,7 +10,7 @@ export function markdown(text) {
   const root = h("div", { class: "markdown", dir: "auto" });
   const lines = text.split("\n");
   let at = 0;
-  /** The lines from here on that match, with the match cut off. @param {RegExp} pattern */
+  /** Takes the following lines that match, without the matching part. @param {RegExp} pattern */
   const take = (pattern) => {
     const taken = [];
     while (at < lines.length && pattern.test(lines[at])) taken.push(lines[at++].replace(pattern, ""));
@@ -63,7 +63,7 @@ function inline(text) {
     if (code) parts.push(h("code", {}, code));
     else if (strong || strongToo) parts.push(h("strong", {}, strong || strongToo));
     else if (emphasis) parts.push(h("em", {}, emphasis));
-    // An agent's links are shown and not followed.
+    // The target of a link is shown, but cannot be clicked: an agent wrote it.
     else parts.push(label === target ? target : `${label} (${target})`);
     rest = rest.slice(found.index + whole.length);
   }

@@ -1,4 +1,4 @@
-// What an option would look like: text, Markdown, or HTML in a frame that can do nothing.
+// The preview of an option: text, Markdown, or HTML in a sandboxed frame.
 
 import { previewPath } from "./api.js";
 import { fill, h } from "./dom.js";
@@ -8,7 +8,7 @@ import { markdown } from "./markdown.js";
 const isHtml = (text) => /^\s*<(!doctype|html|head|body|style|main|section|article|header|nav|form|div|table|ul|ol|h[1-6]|p|svg)[\s>]/i.test(text);
 
 /**
- * Signs of Markdown that a drawing made of characters does not have.
+ * Whether a text is Markdown. A drawing made of box characters is not, whatever else is in it.
  * @param {string} text
  */
 const isMarkdown = (text) => /^(#{1,4} \S|```)/m.test(text) && !/[\u2500-\u257f]/.test(text);

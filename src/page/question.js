@@ -1,12 +1,14 @@
-// One question: its options, a text of one's own, a note, and what has been put in so far.
+// One question: its options, the field for an answer in one's own words, and a note.
 
-import { h, fill, icon } from "./dom.js";
+import { fill, h, icon, isComposing } from "./dom.js";
 import { preview } from "./preview.js";
 
-/** What the daemon takes, in bytes. */
+/** The longest text that the daemon accepts, in bytes. */
 const MAX_TEXT = 16 * 1024;
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 let made = 0;
+
+/** @typedef {{ chosen: string[], other: string, note: string }} QuestionDraft the input so far; `other` is the person's own words */
 
 export class QuestionView {
   /** @type {HTMLElement[]} */
@@ -40,22 +42,19 @@ export class QuestionView {
     return this.question.multiSelect && this.question.options.length > 0;
   }
 
-  /** Whether a text of one's own is an answer. */
+  /** Whether an answer in one's own words is accepted. */
   get takesText() {
     return this.question.freeText !== false;
   }
 
-  /** A choice is the whole answer. Where fingers choose, a preview is seen by choosing, so that is not. */
+  /** Whether a choice is the whole answer. On a touch screen it is not if there are previews: a tap is the only way to see one. */
   get sendsItself() {
-    const isLooked = isTouch() && this.question.options.some((option) => option.preview);
-    return !this.isMulti && this.question.options.length > 0 && !this.hasNote && !isLooked;
+    const isTapToLook = isTouch() && this.question.options.some((option) => option.preview);
+    const hasNote = !this.note.field.hidden;
+    return !this.isMulti && this.question.options.length > 0 && !hasNote && !isTapToLook;
   }
 
-  get hasNote() {
-    return !this.note.field.hidden;
-  }
-
-  /** The answer as it is sent; null if there is none yet. */
+  /** The answer as it is sent, or null. */
   get value() {
     const other = this.takesText && this.draft.other.trim() ? [this.draft.other.trim()] : [];
     if (!this.isMulti) return this.draft.chosen[0] ?? other[0] ?? null;
@@ -65,18 +64,17 @@ export class QuestionView {
   }
 
   /**
-   * As a digit or a click does; the place after the last option is the text of one's own.
+   * Chooses an option. The place after the last option is the field for one's own words.
    * @param {number} place
    */
   pick(place) {
     const option = this.question.options[place];
     if (!option) {
-      if (!this.takesText || place !== this.question.options.length || this.element.inert) return;
+      if (!this.takesText || place !== this.question.options.length) return;
       this.other.field.focus();
       this.listener.changed();
       return;
     }
-    if (this.element.inert) return;
     const { chosen } = this.draft;
     if (!this.isMulti) this.draft.chosen = [option.label];
     else this.draft.chosen = chosen.includes(option.label) ? chosen.filter((label) => label !== option.label) : [...chosen, option.label];
@@ -86,18 +84,25 @@ export class QuestionView {
     if (!this.isMulti) this.listener.picked();
   }
 
+  /** Chooses nothing again. Texts stay. */
+  clear() {
+    this.draft.chosen = [];
+    this.#show();
+    this.blame("");
+  }
+
   focus() {
     const chosen = this.#options.find((option) => option.getAttribute("aria-checked") === "true");
     (chosen ?? this.#options[0] ?? this.other.field).focus({ preventScroll: true });
   }
 
-  /** @param {string} problem */
+  /** @param {string} problem empty if there is none */
   blame(problem) {
     this.#fault.textContent = problem;
     this.element.classList.toggle("faulty", problem !== "");
   }
 
-  /** Why what was put in cannot be sent; empty if it can. */
+  /** Why the answer cannot be sent; empty if it can. */
   get fault() {
     if (this.value === null) return "This one needs an answer.";
     const length = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
@@ -105,7 +110,7 @@ export class QuestionView {
     return longest > MAX_TEXT ? `This is too long, by about ${Math.ceil((1 - MAX_TEXT / longest) * 100)} %.` : "";
   }
 
-  /** What was put in, in one line; empty if nothing. */
+  /** The answer in one line; empty if there is none. */
   get summary() {
     return [this.value].flat().filter(Boolean).join(", ");
   }
@@ -163,7 +168,7 @@ export class QuestionView {
       this.#show();
       this.listener.changed();
     });
-    // Whoever points at it is not done.
+    // A person who points at the field is not done.
     field.addEventListener("pointerdown", () => this.listener.changed());
     field.addEventListener("keydown", (event) => {
       if (field.value === "") this.#move(event);
@@ -175,7 +180,7 @@ export class QuestionView {
     const element = h("div", { class: "option other" }, key, field, h("span", { class: "mark" }, icon("check")));
     element.addEventListener("click", () => {
       field.focus();
-      // A text that gave way to an option is the answer again.
+      // The text was put aside when an option was chosen. Now it is the answer again.
       if (!this.isMulti && field.value.trim() && this.draft.chosen.length > 0) {
         this.draft.chosen = [];
         this.#show();
@@ -204,7 +209,7 @@ export class QuestionView {
     return { element: h("div", { class: "note" }, open, field), field, open };
   }
 
-  /** Arrows move and choose nothing: a choice may be an answer already. @param {KeyboardEvent} event */
+  /** Arrows only move. They choose nothing, because a choice may be sent at once. @param {KeyboardEvent} event */
   #move(event) {
     const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -218,7 +223,10 @@ export class QuestionView {
     const { chosen, other } = this.draft;
     const current = this.question.options.findIndex(({ label }) => chosen.includes(label));
     this.#options.forEach((element, place) => {
-      element.setAttribute("aria-checked", String(chosen.includes(this.question.options[place].label)));
+      const isChosen = chosen.includes(this.question.options[place].label);
+      element.setAttribute("aria-checked", String(isChosen));
+      // Enter chooses a single option. Once that is chosen, or where several may be, Enter sends.
+      element.toggleAttribute("data-enter-sends", this.isMulti || isChosen);
       element.tabIndex = this.isMulti || place === Math.max(0, current) ? 0 : -1;
     });
     this.other.element.classList.toggle("chosen", other.trim() !== "" && (this.isMulti || chosen.length === 0));
@@ -238,12 +246,6 @@ export class QuestionView {
     );
   }
 }
-
-/**
- * Whether a key belongs to a text that is being composed. One browser says so only by this old number.
- * @param {KeyboardEvent} event
- */
-export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
 /**
  * @param {string} value

@@ -1,4 +1,4 @@
-// What a person prefers, in this browser.
+// The person's preferences in this browser.
 
 import { signOut, version } from "./api.js";
 import { announce, dialog, h } from "./dom.js";
@@ -31,7 +31,7 @@ export function applyTheme() {
 
 export function showSettings() {
   const now = preferences();
-  const theme = h("select", { id: "theme" }, ...["auto", "light", "dark"].map((name) => h("option", { value: name, selected: name === now.theme }, name === "auto" ? "As the system" : name === "light" ? "Light" : "Dark")));
+  const theme = h("select", { id: "theme" }, ...["auto", "light", "dark"].map((name) => h("option", { value: name, selected: name === now.theme }, name === "auto" ? "Same as system" : name === "light" ? "Light" : "Dark")));
   theme.addEventListener("change", () => prefer({ theme: /** @type {Preferences["theme"]} */ (theme.value) }));
   const about = h("p", { class: "faint" });
   version().then((running) => (about.textContent = `Answerback ${running.version}`), () => {});
@@ -70,8 +70,8 @@ function toggle(name, label, isOn, turnOn) {
 async function askForNotifications() {
   try {
     if ((await Notification.requestPermission()) !== "granted") return false;
-    // Some browsers have it and do not let pages use it: this is how that is known.
-    new Notification("Answerback", { body: "You will be told of questions like this.", icon: "/page/icon-192.png", tag: "answerback" });
+    // Some browsers grant the permission, but throw here. There is no other way to find out.
+    new Notification("Answerback", { body: "You will be notified of questions like this.", icon: "/page/icon-192.png", tag: "answerback" });
     return true;
   } catch {
     announce("This browser does not let the page notify you");

@@ -1,4 +1,4 @@
-// Getting in: with the code of `answerback open`, or by pairing a device. Without either the page says how.
+// Signing in: with a code from `answerback open`, or by pairing. Without a code the page explains how.
 
 import { awaitPairing, claimPairing, isSignedIn, onSignedIn, redeem, version } from "./api.js";
 import { command, fill, h } from "./dom.js";
@@ -6,7 +6,7 @@ import { command, fill, h } from "./dom.js";
 export const hasCode = () => /^#(launch|pair)=/.test(location.hash);
 
 /**
- * Uses a code in the address, if there is one, and takes it out of there. What went wrong, if anything did.
+ * Uses the code in the address, if there is one, and removes it from there. Resolves to the problem; empty if there is none.
  * @param {HTMLElement} main
  * @returns {Promise<string>}
  */
@@ -18,7 +18,7 @@ export async function useCode(main) {
   history.replaceState(null, "", "/");
   try {
     if (pair) await pairWith(pair, main);
-    // Who is signed in needs no other token.
+    // A browser that is signed in needs no other token.
     else if (launch && !(isSignedIn() && (await version().then(() => true, () => false)))) await redeem(launch);
     return "";
   } catch (error) {
@@ -40,13 +40,13 @@ async function pairWith(code, main) {
       h("h1", {}, "Type this number in the terminal"),
       h("p", { class: "check", "aria-hidden": "true" }, h("span", {}, check.slice(0, 3)), h("span", {}, check.slice(3))),
       h("p", { class: "unseen" }, check.split("").join(" ")),
-      h("p", {}, "It shows that the device in your hand is the one that is let in. This page goes on by itself."),
+      h("p", {}, "It proves that you are pairing the device in your hand. This page continues by itself."),
     ),
   );
   await awaitPairing(claim);
 }
 
-/** As a person would call it. */
+/** A name that the person recognises. */
 function deviceName() {
   const agent = navigator.userAgent;
   const device = ["iPhone", "iPad", "Android", "Macintosh", "Windows", "Linux"].find((name) => agent.includes(name)) ?? "Device";
@@ -59,8 +59,8 @@ function deviceName() {
  * @param {string} [problem]
  */
 export function notSignedIn(main, problem) {
-  // The daemon speaks plainly only on its own machine.
   onSignedIn(() => location.reload());
+  // The daemon uses HTTP without TLS only on its own machine.
   const isLocal = location.protocol === "http:" && ["127.0.0.1", "localhost"].includes(location.hostname);
   fill(
     main,
@@ -69,9 +69,9 @@ export function notSignedIn(main, problem) {
       { class: "empty" },
       h("h1", {}, "This browser is not signed in"),
       problem && h("p", { class: "error" }, problem),
-      h("p", {}, isLocal ? "Run this in a terminal. It opens the page again, signed in:" : "Run this on the computer where your agents work, and scan what it shows:"),
+      h("p", {}, isLocal ? "Run this in a terminal. It opens the page and signs you in:" : "Run this on the computer where your agents work, and scan the code:"),
       h("p", {}, command(isLocal ? "answerback open" : "answerback pair")),
-      h("p", { class: "faint" }, "Codes work once, and not for long. The page keeps a token of its own, which you can revoke."),
+      h("p", { class: "faint" }, "A code works once, and only for a short time. The page gets its own token, which you can revoke."),
     ),
   );
 }

@@ -1,4 +1,4 @@
-// What the browser keeps for the page. Where it keeps nothing, the page does, for as long as it is open.
+// The browser's storage. If the browser denies it, values last as long as the page.
 
 class Kept {
   /** @type {Map<string, string>} */
@@ -36,12 +36,12 @@ class Kept {
     try {
       this.place().removeItem(key);
     } catch {
-      // It was never there.
+      // The browser stores nothing, so there is nothing to remove.
     }
   }
 }
 
-/** For all tabs, and for later. */
+/** Shared by all tabs, and kept. */
 export const lasting = new Kept(() => localStorage);
-/** For this tab. */
+/** Only for this tab. */
 export const passing = new Kept(() => sessionStorage);

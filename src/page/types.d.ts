@@ -1,4 +1,4 @@
-// What the API says, as docs/api.md has it. For the type checker alone; nothing of this is served.
+// The JSON of the API, as docs/api.md describes it. For the type checker only; the daemon does not serve this file.
 
 interface QuestionOption {
   label: string;
@@ -11,7 +11,7 @@ interface Question {
   header: string;
   options: QuestionOption[];
   multiSelect: boolean;
-  /** Absent unless it is false. */
+  /** Present only if it is false. */
   freeText?: boolean;
 }
 
@@ -44,6 +44,10 @@ interface Ask {
   tool_use_id: string;
   origin: "claude-code" | "program";
   project: string | null;
+  /** Which kind of decision this is; see kinds.js. A missing kind means `question`. */
+  kind?: string;
+  /** What the decision is about; null for a question. */
+  subject?: unknown;
   questions: Question[];
   state: "open" | "settled";
   racing: boolean;
@@ -73,14 +77,13 @@ interface AskContext {
   branch: string | null;
 }
 
-/** What a person has put into the fields of one question. */
-interface QuestionDraft {
-  chosen: string[];
-  other: string;
-  note: string;
-}
-
 interface Answer {
   answers: Record<string, string | string[]>;
   notes: Record<string, string>;
+}
+
+/** Why the daemon refused the answer to one question. */
+interface AnswerError {
+  question: string;
+  problem: string;
 }

@@ -1,4 +1,4 @@
-// How times, places and outcomes are told.
+// The words for times, places and outcomes. Words that depend on the kind of ask are in kinds.js.
 
 import { now } from "./clock.js";
 
@@ -32,7 +32,7 @@ export function deadline(ask) {
 }
 
 /**
- * A time, as near as it needs to be told.
+ * A time of day, with the date unless it is today.
  * @param {string} time
  */
 export function moment(time) {
@@ -52,8 +52,8 @@ export function projectName(project) {
 
 /** @param {Ask} ask */
 export function mode(ask) {
-  if (ask.deferred) return { word: "run has ended", title: "The run has ended. Its answer is kept, and `answerback resume` goes on with it." };
-  if (ask.racing) return { word: "terminal too", title: "The dialog is open in the terminal as well: the first answer wins." };
+  if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
+  if (ask.racing) return { word: "terminal too", title: "The question is open in the terminal too. The first answer wins." };
   if (ask.origin === "program") return { word: "a program asks", title: "A program asks, not an agent." };
   return { word: "waits here", title: "The agent waits for an answer from here." };
 }
@@ -89,13 +89,8 @@ export const OUTCOMES = {
  * @param {Outcome} outcome
  */
 export function ending({ kind, by }) {
-  if (kind === "withdrawn") return "Taken back: the agent does not wait any more";
+  if (kind === "withdrawn") return "Withdrawn: the agent no longer waits";
   if (kind === "expired") return "Expired: nobody answered in time";
   if (kind === "answered_in_terminal") return OUTCOMES[kind];
   return [OUTCOMES[kind], place(by)].filter(Boolean).join(" ");
-}
-
-/** @param {Ask} ask */
-export function title(ask) {
-  return ask.questions.map((question) => question.header || question.question).join(" · ");
 }

@@ -1,46 +1,47 @@
-//! The open asks in memory: a projection of what the store has committed, and the bell each waiter listens to.
+//! The open asks in memory. They follow what the store has committed, and signal it to the waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
-use crate::ask::{Ask, AskKey, Outcome};
-use crate::store::{Change, ChangeKind, Cursor, Loaded};
+use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor, Outcome};
+use crate::store::Snapshot;
 
-use super::live::{Live, Ring};
+use super::feed::Ring;
+use super::race::{Fingerprint, is_of};
 
-/// A dialog follows its announcement within milliseconds; what lies here longer has none.
+/// How many settled asks are kept for their dialogs. A dialog follows its announcement within milliseconds.
 const MAX_UNCLAIMED: usize = 64;
 
-/// What those who wait for an ask are told.
+/// What the waits on an ask are told.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signal {
     /// The ask with its outcome.
     pub(super) settled: Option<Arc<Ask>>,
-    /// How often it has been deferred: each time, those who wait at that moment are let go.
+    /// How often the ask has been deferred. Each time, the waits of that moment end.
     pub(super) deferrals: u32,
 }
 
-/// Those who wait for one ask.
+/// The waits on one ask.
 #[derive(Debug)]
 pub(super) struct Waiters {
     pub(super) signal: watch::Sender<Signal>,
     parking: Mutex<Parking>,
 }
 
-/// How many askers are parked; mere readers do not count.
+/// The askers that are parked on an ask. Readers of its outcome do not count.
 #[derive(Debug, Default)]
 struct Parking {
     parked: usize,
-    /// Changes whenever an asker comes: a grace that began before is over.
+    /// Grows whenever an asker comes. A grace that began before that is void.
     arrivals: u64,
-    /// The ask is being withdrawn: nobody can park any more.
+    /// The ask is being withdrawn, so nobody can park on it.
     closed: bool,
 }
 
-/// That nobody was parked at some moment.
+/// A moment at which nobody was parked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Abandoned {
     arrivals: u64,
@@ -52,11 +53,11 @@ impl Waiters {
     }
 
     fn parking(&self) -> MutexGuard<'_, Parking> {
-        // Nothing in here can panic half way.
+        // No code that holds this lock can panic.
         self.parking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `alone`: only where nobody else is parked.
+    /// Parks one more asker. `alone`: only if nobody else is parked.
     fn park(&self, alone: bool) -> bool {
         let mut parking = self.parking();
         let taken = alone && parking.parked > 0;
@@ -68,19 +69,19 @@ impl Waiters {
         free
     }
 
-    /// One asker less; the moment to remember if it was the last.
+    /// One asker leaves. Returns the moment if it was the last one.
     pub(super) fn leave(&self) -> Option<Abandoned> {
         self.parking().parked -= 1;
         self.abandoned()
     }
 
-    /// The moment to remember if nobody is parked.
+    /// Returns the moment if nobody is parked.
     pub(super) fn abandoned(&self) -> Option<Abandoned> {
         let parking = self.parking();
         (parking.parked == 0).then_some(Abandoned { arrivals: parking.arrivals })
     }
 
-    /// Lets nobody park any more, unless somebody has come since that moment.
+    /// Lets nobody park any more, unless an asker has come since that moment. Returns whether it is closed.
     pub(super) fn close(&self, since: Abandoned) -> bool {
         let mut parking = self.parking();
         if parking.arrivals == since.arrivals {
@@ -96,40 +97,40 @@ struct OpenAsk {
     waiters: Arc<Waiters>,
 }
 
-/// A place among those who wait.
+/// The place of one asker that is parked.
 #[derive(Debug)]
 pub(super) struct Parked {
     pub(super) ask: Arc<Ask>,
     pub(super) waiters: Arc<Waiters>,
-    /// Deferrals before this one concern others.
+    /// How often the ask had been deferred before: those deferrals do not end this wait.
     pub(super) deferrals: u32,
 }
 
-/// The open asks. Written only by the store's commits, in their order; read by everybody.
+/// The open asks. Only the store's thread writes to them, in the order of commits. Everybody reads them.
 #[derive(Debug)]
 pub(super) struct OpenAsks {
     by_key: DashMap<AskKey, OpenAsk>,
     /// Asks that were settled after they were announced and before their dialog came, oldest first.
     unclaimed: Mutex<VecDeque<Arc<Ask>>>,
-    live: Ring,
+    ring: Ring,
     cursor: watch::Sender<Cursor>,
 }
 
 impl OpenAsks {
-    pub(super) fn new(loaded: Loaded) -> Self {
-        let by_key = DashMap::with_capacity(loaded.open.len());
-        for ask in loaded.open {
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        let by_key = DashMap::with_capacity(snapshot.open.len());
+        for ask in snapshot.open {
             by_key.insert(ask.key.clone(), OpenAsk::new(Arc::new(ask)));
         }
-        Self { by_key, unclaimed: Mutex::default(), live: Ring::new(), cursor: watch::channel(loaded.cursor).0 }
+        Self { by_key, unclaimed: Mutex::default(), ring: Ring::new(), cursor: watch::channel(snapshot.cursor).0 }
     }
 
-    /// Takes over a committed change and rings the bells. Runs on the store's thread.
+    /// Takes over a committed change and wakes the waits. Runs on the store's thread.
     pub(super) fn apply(&self, change: &Arc<Change>) {
         let ask = &change.ask;
         match change.kind {
             ChangeKind::Opened => {
-                // An answer to an equal question from before, whose dialog never came, is not the answer to this one.
+                // The dialog of an equal question from before never came. Its answer is not the answer to this one.
                 let is_equal =
                     |old: &Arc<Ask>| is_of(old, ask.key.session(), ask.asker.as_deref()) && old.digest == ask.digest;
                 self.unclaimed().retain(|old| !is_equal(old));
@@ -143,7 +144,7 @@ impl OpenAsks {
                     open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));
                 }
             }
-            // It concerns asks that are settled.
+            // Receipts concern settled asks only.
             ChangeKind::Received => {}
             ChangeKind::Deferred | ChangeKind::Resumed => {
                 if let Some(mut open) = self.by_key.get_mut(&ask.key) {
@@ -155,27 +156,27 @@ impl OpenAsks {
             }
         }
         self.cursor.send_replace(change.cursor);
-        self.live.put(change);
+        self.ring.put(change);
     }
 
     pub(super) fn get(&self, key: &AskKey) -> Option<Arc<Ask>> {
         self.by_key.get(key).map(|open| Arc::clone(&open.ask))
     }
 
-    /// The ask with those who wait for it.
+    /// The ask, with the waits on it.
     pub(super) fn waiters(&self, key: &AskKey) -> Option<(Arc<Ask>, Arc<Waiters>)> {
         self.by_key.get(key).map(|open| (Arc::clone(&open.ask), Arc::clone(&open.waiters)))
     }
 
-    /// Parks one more asker while the ask is certainly still there.
+    /// Parks one more asker. The map is locked meanwhile, so the ask cannot be settled in between.
     pub(super) fn park(&self, key: &AskKey) -> Option<Parked> {
         self.by_key.get(key)?.park(false)
     }
 
-    /// Parks an asker that names its session and its input, but not its call: on the oldest such ask that has nobody.
-    pub(super) fn park_by_digest(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Parked> {
-        let mut fitting = self.of_session(session, asker);
-        fitting.retain(|ask| ask.digest.as_deref() == Some(digest));
+    /// Parks an asker that does not name its call: on the oldest ask that fits and that nobody is parked on.
+    pub(super) fn park_matching(&self, fingerprint: Fingerprint<'_>) -> Option<Parked> {
+        let mut fitting = self.of_session(fingerprint.session, fingerprint.asker);
+        fitting.retain(|ask| fingerprint.fits(ask));
         fitting.sort_unstable_by_key(|ask| ask.id);
         fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
     }
@@ -191,15 +192,14 @@ impl OpenAsks {
         unclaimed.push_back(Arc::clone(ask));
     }
 
-    /// The outcome of an ask whose dialog comes only now.
-    pub(super) fn claim(&self, session: &str, asker: Option<&str>, digest: &str) -> Option<Arc<Ask>> {
+    /// An ask that was settled before its dialog came, for that dialog.
+    pub(super) fn claim(&self, fingerprint: Fingerprint<'_>) -> Option<Arc<Ask>> {
         let mut unclaimed = self.unclaimed();
-        let fits = |ask: &Arc<Ask>| is_of(ask, session, asker) && ask.digest.as_deref() == Some(digest);
-        let index = unclaimed.iter().position(fits)?;
+        let index = unclaimed.iter().position(|ask| fingerprint.fits(ask))?;
         unclaimed.remove(index)
     }
 
-    /// The agent went on: no dialog comes any more.
+    /// The agent went on, so no dialog will come.
     pub(super) fn forget_unclaimed(&self, session: &str, asker: Option<&str>) {
         self.unclaimed().retain(|ask| !is_of(ask, session, asker));
     }
@@ -208,7 +208,7 @@ impl OpenAsks {
         self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The asks of one process of a session: several may share it.
+    /// The asks of one process of a session. Several processes may share a session.
     pub(super) fn of_session(&self, session: &str, asker: Option<&str>) -> Vec<Arc<Ask>> {
         let open = self.by_key.iter().filter(|open| is_of(&open.ask, session, asker));
         open.map(|open| Arc::clone(&open.ask)).collect()
@@ -226,13 +226,9 @@ impl OpenAsks {
         self.cursor.subscribe()
     }
 
-    pub(super) fn live(&self) -> Live {
-        self.live.follow()
+    pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
+        self.ring.follow()
     }
-}
-
-fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
-    ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
 impl OpenAsk {

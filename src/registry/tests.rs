@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey};
+use crate::ask::{Answer, AskKey, Host, Kind, Report};
+use crate::store::OtherWriter;
 
 struct World {
     dir: TempDir,
@@ -18,8 +18,8 @@ struct World {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (opening, loaded) = Opening::open(&dir.path().join("asks.db"), true).unwrap();
-        Self { registry: Registry::start(opening, loaded).unwrap().0, dir }
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        Self { registry: Registry::start(opening, snapshot).unwrap().0, dir }
     }
 
     fn file(&self) -> PathBuf {
@@ -27,10 +27,8 @@ impl World {
     }
 
     /// Nothing can be written while this lives.
-    fn lock_store(&self) -> Connection {
-        let connection = Connection::open(self.file()).unwrap();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        connection
+    fn lock_store(&self) -> OtherWriter {
+        OtherWriter::begin(&self.file())
     }
 
     async fn attach(&self, new: NewAsk) -> Wait {
@@ -59,6 +57,8 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         key: key(),
         origin: Origin::ClaudeCode,
         project: None,
+        kind: Kind::Question,
+        subject: None,
         questions: serde_json::from_value(json!([{"question": "Which?"}])).unwrap(),
         detail: String::new(),
         expires_at: timeout.map(|seconds| Timestamp::now() + SignedDuration::from_secs(seconds)),
@@ -176,6 +176,32 @@ async fn a_withdrawn_question_is_asked_anew_also_after_a_lost_daemon() {
     assert!(matches!(world.registry.attach(ask(None), true).await.unwrap(), Attached::Waiting(_)));
 }
 
+#[tokio::test]
+async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("asks.db");
+    let open = |host: &str| Opening::open(&file, true, Host::new(host)).unwrap();
+    let store = open("here").0.start(Box::new(|_| {})).unwrap();
+    for id in ["ours", "theirs"] {
+        let new = NewAsk { key: format!("s__{id}").parse().unwrap(), ..ask(Some(-1)) };
+        store.open_ask(Arc::new(new), Timestamp::now(), 64).await.unwrap();
+    }
+    store.close().await;
+    let (opening, mut snapshot) = open("here");
+    for ask in snapshot.open.iter_mut().filter(|ask| ask.key.tool_use_id() == "theirs") {
+        ask.host = Host::new("elsewhere");
+    }
+    let (registry, _) = Registry::start(opening, snapshot).unwrap();
+    let (ours, theirs): (AskKey, AskKey) = ("s__ours".parse().unwrap(), "s__theirs".parse().unwrap());
+    let ours = timeout(Duration::from_secs(20), registry.settled(&ours)).await.unwrap().unwrap().unwrap();
+    assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
+    // Neither its deadline, nor the grace of an asker that leaves, nor the end of its session ends it here.
+    drop(registry.attach(NewAsk { key: theirs.clone(), ..ask(None) }, false).await.unwrap());
+    registry.session_went_on("s", None, true).await.unwrap();
+    sleep(GRACE + Duration::from_millis(500)).await;
+    assert!(registry.get(&theirs).await.unwrap().unwrap().is_open());
+}
+
 /// What can happen to the questions of one session, in any order.
 #[derive(Debug, Clone, Copy)]
 enum Step {
@@ -213,8 +239,8 @@ async fn play(steps: &[Step]) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("asks.db");
     let start = || {
-        let (opening, loaded) = Opening::open(&file, true).unwrap();
-        Registry::start(opening, loaded).unwrap()
+        let (opening, snapshot) = Opening::open(&file, true, Host::new("here")).unwrap();
+        Registry::start(opening, snapshot).unwrap()
     };
     let (mut registry, mut store) = start();
     let mut waits: Vec<tokio::task::JoinHandle<WaitEnd>> = Vec::new();
@@ -225,7 +251,7 @@ async fn play(steps: &[Step]) {
             Step::Announce(id) => drop(registry.open(racing(&id.to_string())).await.unwrap()),
             Step::Dialog => {
                 let unnamed = racing(&format!("unnamed-{number}"));
-                if let Attached::Waiting(wait) = registry.attach_by_digest(unnamed, false).await.unwrap() {
+                if let Attached::Waiting(wait) = registry.attach_to_race(unnamed, false).await.unwrap() {
                     waits.push(tokio::spawn(wait.end()));
                 }
             }
@@ -240,7 +266,7 @@ async fn play(steps: &[Step]) {
                 let answers = [("Which?".to_owned(), "B".to_owned())].into_iter().collect();
                 let notes = Default::default();
                 let report = Report { key: named(id), asker: None, digest: "same".into(), answers, notes };
-                registry.received(report, |_| true).await.unwrap();
+                registry.report(report).await.unwrap();
             }
             Step::WentOn => registry.session_went_on("s", None, false).await.unwrap(),
             Step::HangUp => waits.pop().into_iter().for_each(|wait| wait.abort()),

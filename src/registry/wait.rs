@@ -14,12 +14,12 @@ use super::open_asks::{Parked, Signal};
 pub enum WaitEnd {
     /// The ask has its outcome.
     Settled(Arc<Ask>),
-    /// The ask stays open, and the asker shall come back for the answer.
+    /// The ask stays open, and the asker is to come back for the answer.
     Deferred,
 }
 
-/// An asker parked on an open ask. Dropping the last one before the ask is settled means that the asker is gone: the ask is
-/// withdrawn, unless it comes back within the grace.
+/// An asker parked on an open ask. If the last wait is dropped before the ask is settled, the asker is gone. The ask is then withdrawn,
+/// unless an asker comes back within the grace.
 #[derive(Debug)]
 pub struct Wait {
     registry: Registry,
@@ -43,7 +43,7 @@ impl Wait {
             if signal.deferrals > self.parked.deferrals {
                 return WaitEnd::Deferred;
             }
-            // It cannot fail: this wait holds the sender.
+            // This cannot fail, because the wait holds the sender.
             drop(self.signal.changed().await);
         }
     }

@@ -1,8 +1,8 @@
-// Who gets in, and who can use what they see.
+// Signing in and out, accessibility, and the history.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { axeSource } from "./lib/browser.mjs";
-import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
+import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { freePort, scenario } from "./lib/world.mjs";
 
 const statusesExpected = (world, ...statuses) => {
@@ -28,7 +28,7 @@ scenario("sign-in: a code is good once, leaves the address, and the page stays s
   statusesExpected(world, 410);
 });
 
-scenario("sign-in: who signs out is out, here and at the daemon", async (world) => {
+scenario("sign-in: signing out counts here and at the daemon", async (world) => {
   const page = await world.page();
   const token = await page.evaluate(() => localStorage.getItem("answerback.token"));
   await page.getByRole("button", { name: "Settings" }).click();
@@ -40,7 +40,7 @@ scenario("sign-in: who signs out is out, here and at the daemon", async (world) 
   statusesExpected(world, 401);
 });
 
-scenario("sign-in: a revoked browser is shown out while it looks on", async (world) => {
+scenario("sign-in: a revoked browser is signed out while the page is open", async (world) => {
   await world.ask([DATABASE]);
   const page = await world.page();
   await page.locator(".card").waitFor();
@@ -79,11 +79,13 @@ scenario("axe finds nothing serious in any state, light and dark, wide and narro
   const check = async (page, state) => {
     // Through the debugger, because the page lets no foreign script in.
     await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+    const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ["violations"] }));
     const found = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
     assert.deepEqual(found.map(({ id, nodes }) => `${state}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`), []);
   };
-  for (const options of [{ colorScheme: "light" }, { colorScheme: "dark", phone: true }]) {
+  /** @type {import("./lib/browser.mjs").ProfileOptions[]} */
+  const profiles = [{ colorScheme: "light" }, { colorScheme: "dark", phone: true }];
+  for (const options of profiles) {
     const name = JSON.stringify(options);
     const signedOut = await world.page({ signedIn: false, ...options, reducedMotion: "reduce" });
     await signedOut.getByText("This browser is not signed in").waitFor();

@@ -1,6 +1,6 @@
 // Every kind of question, answered by mouse, by keyboard and by touch: what the hook returns is what was meant.
 import assert from "node:assert/strict";
-import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
+import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const option = (page, label) => page.locator(".option", { hasText: label });
@@ -207,6 +207,21 @@ scenario("without free text there are only the options, for the mouse and the ke
   await option(page, "Windows").click();
   await page.getByRole("button", { name: "Send answer" }).click();
   assert.deepEqual((await world.settled(multi.key)).outcome.answers, { [PLATFORMS.question]: "Linux, Windows" });
+});
+
+scenario("an ask of a kind that only a newer daemon knows is answered by its questions", async (world) => {
+  const { key } = await world.post("/v1/asks", { questions: [DATABASE], project: "/home/me/shop" });
+  const page = await world.page({ signedIn: false });
+  await page.route(/\/v1\/asks$/, async (route) => {
+    const response = await route.fetch();
+    const list = await response.json();
+    await route.fulfill({ response, json: { ...list, asks: list.asks.map((ask) => ({ ...ask, kind: "constructor", subject: { new: true } })) } });
+  });
+  await page.goto(`${world.url}/#launch=${await world.launchCode()}`);
+  await page.getByRole("article", { name: "shop asks: Database" }).waitFor();
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  assert.deepEqual((await world.settled(key)).outcome.answers, { [DATABASE.question]: "SQLite" });
 });
 
 scenario("a draft outlives a reload of the page", async (world) => {

@@ -1,13 +1,18 @@
 // The page tells the truth: whoever answers, whatever happens to the daemon.
 import assert from "node:assert/strict";
-import { DATABASE, LAYOUT, PLATFORMS } from "./lib/questions.mjs";
+import { DATABASE, LAYOUT, PLATFORMS } from "../lib/questions.mjs";
+import { deferred, within } from "../lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const option = (page, label) => page.locator(".option", { hasText: label });
+const answers = async (asked) => (await asked.reply()).updatedInput.answers;
 /** What a lost daemon makes the browser say of itself. */
 const forgiveLostConnection = (world) => {
   world.complaints = world.complaints.filter((text) => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/.test(text));
 };
+
+/** What the command says if somebody else was faster. */
+const LOST = /was answered|no question is open/;
 
 scenario("a question appears by itself, with count in title and icon, and leaves when it is answered elsewhere", async (world) => {
   const page = await world.page();
@@ -27,9 +32,9 @@ scenario("two browsers and a command race: one wins, and everybody is told the s
   const asked = await world.ask([DATABASE]);
   const pages = [await world.page(), await world.page()];
   await Promise.all(pages.map((page, index) => option(page, ["SQLite", "PostgreSQL"][index]).click()));
-  // Who comes too late finds the button gone.
-  const now = pages.map((page) => page.getByRole("button", { name: "Send now" }).click({ timeout: 3000 }).catch(() => {}));
-  const command = world.answerback("answer", "Plain files").catch(() => "lost");
+  // Whoever comes too late finds the card settled, or nothing to answer.
+  const now = pages.map((page) => page.getByRole("button", { name: "Send now" }).or(page.locator(".card.settled")).first().click());
+  const command = world.answerback("answer", "Plain files").catch((error) => assert.match(error.message, LOST));
   await Promise.all([...now, command]);
   const { answers } = (await asked.reply()).updatedInput;
   const winner = answers[DATABASE.question];
@@ -37,6 +42,53 @@ scenario("two browsers and a command race: one wins, and everybody is told the s
   for (const page of pages) await page.locator(".card.settled .ended-answer", { hasText: winner }).waitFor();
   // Who lost is told by a status that the browser logs.
   world.complaints = world.complaints.filter((text) => !text.includes("409"));
+});
+
+/** Answers, with the reply and the event in either order. `second` brings the later of the two. */
+async function answerTwiceTold(page, asked, second) {
+  await option(page, "SQLite").click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  assert.deepEqual(await answers(asked), { [DATABASE.question]: "SQLite" });
+  await page.locator(".card.settled").waitFor();
+  assert.equal(await page.locator(".unsent").count(), 0);
+  await second();
+  assert.equal(await page.locator(".unsent").count(), 0);
+  await page.mouse.move(0, 0);
+  await page.locator(".empty h2").waitFor();
+}
+
+scenario("an answer is one's own also when its own event is faster, and its card leaves", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  const page = await world.page();
+  const replied = deferred();
+  await page.route("**/v1/asks/*/answer", async (route) => {
+    const response = await route.fetch();
+    await page.locator(".card.settled").waitFor();
+    await route.fulfill({ response });
+    replied.resolve(response.status());
+  });
+  await answerTwiceTold(page, asked, async () => assert.equal(await within("the reply", replied.promise), 200));
+});
+
+scenario("an answer is one's own also when the reply is faster, and its card leaves", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  const page = await world.page();
+  const [held, released] = [deferred(), deferred()];
+  await page.route("**/v1/events", async (route) => {
+    held.resolve(route);
+    await released.promise;
+    await route.continue();
+  });
+  // The page begins a new stream, and that brings nothing for now.
+  await page.evaluate(() => void dispatchEvent(new Event("online")));
+  await within("a new stream", held.promise);
+  await answerTwiceTold(page, asked, async () => {
+    released.resolve(undefined);
+    // Events come in order: with the card of a later question, the event of the answer is there too.
+    const { key } = await world.post("/v1/asks", { questions: [LAYOUT] });
+    await page.locator(".card.expanded", { hasText: LAYOUT.question }).waitFor();
+    await world.post(`/v1/asks/${key}/dismiss`, {});
+  });
 });
 
 scenario("answered in the terminal: the card says so, and a draft is not lost", async (world) => {
@@ -69,7 +121,7 @@ scenario("withdrawn by the agent: the card says so and leaves", async (world) =>
   const asked = await world.ask([DATABASE]);
   const page = await world.page();
   asked.child.kill("SIGTERM");
-  await page.locator(".card.settled", { hasText: "the agent does not wait any more" }).waitFor();
+  await page.locator(".card.settled", { hasText: "the agent no longer waits" }).waitFor();
   await page.locator(".empty h2").waitFor();
 });
 

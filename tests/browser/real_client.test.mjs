@@ -4,7 +4,7 @@ import { after } from "node:test";
 import { Dialog } from "../real_client/lib/dialog.mjs";
 import { interactive } from "../real_client/lib/drivers/interactive.mjs";
 import { expectAnswered } from "../real_client/lib/expect.mjs";
-import { ask, DATABASE } from "../real_client/lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE } from "../lib/questions.mjs";
 import { scenario } from "../real_client/lib/world.mjs";
 import { browserContext, closeBrowser } from "./lib/browser.mjs";
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the page's types and size, and drives it with the real Chromium.
+# Checks the types of the page and of the tests, checks the page's size, and drives the page with the real Chromium.
 #
 #   ANSWERBACK_BIN_DIR      where answerback and answerback-hook are (default: target/debug of this checkout)
 #   ANSWERBACK_TEST_CACHE   where the tools are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
@@ -34,7 +34,12 @@ if [[ ${1:-} == --screenshots ]]; then
     exec node "$here/screenshots.mjs" "$root/docs/images"
 fi
 
-"$tools/node_modules/.bin/tsc" --project "$here/tsconfig.json"
+tsc=$tools/node_modules/.bin/tsc
+"$tsc" --project "$here/tsconfig.json"
+# The library of the tests is checked strictly, the tests themselves loosely. The types of Node.js and Playwright are outside the tree.
+for project in tsconfig.json tsconfig.cases.json; do
+    "$tsc" --project "$here/../$project" --typeRoots "$tools/node_modules/@types,$tools/node_modules"
+done
 
 size=$(find "$root/src/page" -type f ! -name '*.d.ts' -print0 | sort -z | xargs -0 -n1 gzip -9c | wc -c)
 echo "the page: $size bytes compressed"

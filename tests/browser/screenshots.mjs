@@ -3,8 +3,8 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { closeBrowser } from "./lib/browser.mjs";
-import { DATABASE, LAYOUT, NAME, PLATFORMS } from "./lib/questions.mjs";
-import { World } from "./lib/world.mjs";
+import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
+import { PageWorld } from "./lib/world.mjs";
 
 const out = process.argv[2];
 await fs.mkdir(out, { recursive: true });
@@ -23,7 +23,7 @@ const shoot = async (page, name, full = false) => {
 };
 
 async function withWorld(body) {
-  const world = await World.create();
+  const world = await PageWorld.create();
   try {
     await body(world);
   } finally {

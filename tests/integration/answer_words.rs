@@ -1,11 +1,11 @@
-//! What the words of `answerback answer` mean: a key, an option, or words of one's own.
+//! The words of `answerback answer` name a key or an option, or are words of one's own.
 
 use serde_json::{Value, json};
 
 use crate::commands::{exits, run};
 use crate::world::{World, question};
 
-/// Opens a question of a program and gives its key.
+/// Opens a question of a program and returns its key.
 fn open(world: &World, questions: &Value) -> String {
     let ask = world.post("/v1/asks", &json!({"questions": questions})).expect(201).json();
     ask["key"].as_str().unwrap().to_owned()
@@ -34,7 +34,7 @@ fn answers(world: &World, key: &str) -> Value {
     world.settled(key)["outcome"]["answers"].clone()
 }
 
-/// Runs `answer` with words that must be refused, and gives what it said.
+/// Runs `answer` with words that must be refused, and returns the error message.
 #[track_caller]
 fn refused(world: &World, words: &[&str]) -> String {
     exits(&run(world, &[&["answer"], words].concat()), 1).1
@@ -63,7 +63,7 @@ fn a_wrong_key_is_never_an_answer() {
     accepted(&world, &[&key[key.len() - 6..], "SQLite", "Files"]);
     assert_eq!(answers(&world, &key), json!({"Which database?": "SQLite", "Which store?": "Files"}));
 
-    // A question for free text does not take it for an answer either.
+    // A question with free text does not take a wrong key for an answer either.
     let key = open(&world, &json!([{"question": "What is it called?"}]));
     for wrong in ["3fa2c9", "toolu_01Zz9", "some-session__toolu_01"] {
         let said = refused(&world, &[wrong]);
@@ -92,10 +92,10 @@ fn the_key_of_a_settled_question_says_how_it_ended() {
         }
     }
     exits(&run(&world, &["dismiss", "other2"]), 0);
-    // With no question left, too.
+    // It does the same if no question is open.
     let (_, said) = exits(&run(&world, &["release", "other2"]), 1);
     assert!(said.contains("`What else?` was dismissed by another command"), "{said}");
-    // And with several.
+    // It does the same if several questions are open.
     let (_hook, _) = world.ask("s", "toolu_a", &[question("A?")]);
     let (_hook, _) = world.ask("s", "toolu_b", &[question("B?")]);
     let said = refused(&world, &["gone11", "B"]);
@@ -113,7 +113,7 @@ fn an_answer_is_not_taken_for_a_key_when_several_questions_are_open() {
     assert!(is_open(&world, &first) && is_open(&world, &second));
     accepted(&world, &["x2x", "1"]);
     assert_eq!(answers(&world, &first), json!({"How many?": "One"}));
-    // Where any text is an answer, so is a number.
+    // If any text is an answer, a number is one too.
     let (_hook, third) = world.ask("s", "toolu_x5x", &[json!({"question": "How long?", "options": []})]);
     let said = refused(&world, &["5", "minutes"]);
     assert!(said.contains("2 questions are open"), "{said}");
@@ -176,7 +176,7 @@ fn an_option_is_its_label_its_number_or_the_beginning_of_its_label() {
 }
 
 #[test]
-fn what_could_mean_two_options_is_an_error() {
+fn a_word_that_could_mean_two_options_is_an_error() {
     let mut world = World::new();
     drop(world.daemon());
     let key = open(&world, &json!([choice("What first?", &["Tests", "Templates", "Docs"])]));
@@ -185,11 +185,11 @@ fn what_could_mean_two_options_is_an_error() {
     accepted(&world, &["tes"]);
     assert_eq!(answers(&world, &key), json!({"What first?": "Tests"}));
 
-    // A label that is a number is that label.
+    // A number that is a label means that label.
     let key = open(&world, &json!([choice("How many?", &["3", "2", "1"])]));
     accepted(&world, &["3"]);
     assert_eq!(answers(&world, &key), json!({"How many?": "3"}));
-    // A number that begins another label could be either.
+    // A number that is the beginning of another label could mean either option.
     let key = open(&world, &json!([choice("How many?", &["0 retries", "1 retry", "2 retries"])]));
     let said = refused(&world, &["2"]);
     assert!(said.contains("`1 retry`") && said.contains("`2 retries`"), "{said}");
@@ -222,7 +222,7 @@ fn a_list_of_labels_may_have_commas() {
 }
 
 #[test]
-fn words_of_ones_own_for_one_of_several_questions() {
+fn several_questions_take_options_and_words_of_ones_own() {
     let mut world = World::new();
     drop(world.daemon());
     let questions =

@@ -42,7 +42,7 @@ fn a_dismissal_and_a_release_reach_the_hook() {
 }
 
 #[test]
-fn the_first_answer_wins_and_the_rest_are_told() {
+fn the_first_answer_wins_and_the_others_get_a_conflict() {
     const RACERS: usize = 40;
     let mut world = World::new();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
@@ -70,7 +70,7 @@ fn the_first_answer_wins_and_the_rest_are_told() {
 }
 
 #[test]
-fn later_answers_are_judged_by_the_first_also_after_a_restart() {
+fn later_answers_are_compared_with_the_first_even_after_a_restart() {
     let mut world = World::new();
     let (_hook, answered) = world.ask("s", "answered", &[question("Which?")]);
     let (_hook, dismissed) = world.ask("s", "dismissed", &[question("Which?")]);
@@ -107,7 +107,7 @@ fn an_answer_that_does_not_fit_is_refused_with_every_reason_and_nothing_is_settl
 }
 
 #[test]
-fn the_same_key_asked_again_attaches_or_gets_the_answer_that_stands() {
+fn a_second_hook_with_the_same_key_waits_too_or_gets_the_answer() {
     let mut world = World::new();
     let same = call("s", "t", &[question("Which?")]);
     let (first, key) = world.ask("s", "t", &[question("Which?")]);
@@ -121,7 +121,7 @@ fn the_same_key_asked_again_attaches_or_gets_the_answer_that_stands() {
 }
 
 #[test]
-fn a_hook_that_is_ended_withdraws_and_the_key_can_be_asked_anew() {
+fn a_hook_that_is_killed_withdraws_its_ask_and_the_key_can_be_asked_again() {
     let mut world = World::new();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     signal(hook.pid(), Signal::TERM);
@@ -138,7 +138,7 @@ fn a_hook_that_is_ended_withdraws_and_the_key_can_be_asked_anew() {
 }
 
 #[test]
-fn a_hook_that_nobody_listens_to_any_more_ends() {
+fn a_hook_ends_when_nobody_reads_its_output() {
     let mut world = World::new();
     for asked_again in [false, true] {
         let (mut hook, key) = world.ask("s", &format!("t-{asked_again}"), &[question("Which?")]);
@@ -146,7 +146,7 @@ fn a_hook_that_nobody_listens_to_any_more_ends() {
             world.kill_daemon_once_parked(&hook);
             world.until_open(&key);
         }
-        // What is left of an agent that was killed.
+        // This is the state after an agent was killed.
         hook.stop_listening();
         assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");
         until("the hook's end", || (!hook.is_waiting()).then_some(()));
@@ -154,11 +154,11 @@ fn a_hook_that_nobody_listens_to_any_more_ends() {
 }
 
 #[test]
-fn one_of_two_hooks_ended_withdraws_nothing() {
+fn the_end_of_one_of_two_hooks_withdraws_nothing() {
     let mut world = World::new();
     let (first, key) = world.ask("s", "t", &[question("Which?")]);
     let second = world.hook(&call("s", "t", &[question("Which?")]));
-    // The listener, and a connection for each hook.
+    // The daemon has the listener and a connection for each hook.
     let socket = world.state("daemon.sock").display().to_string();
     until("the second hook's connection", || {
         let sockets = std::fs::read_to_string("/proc/net/unix").ok()?;
@@ -166,7 +166,7 @@ fn one_of_two_hooks_ended_withdraws_nothing() {
     });
     signal(first.pid(), Signal::TERM);
     first.finish();
-    // Longer than the grace of two seconds: the time itself is tested.
+    // Wait longer than the grace of two seconds, because the grace itself is tested.
     let ask = world.get(&format!("/v1/asks/{key}?wait=3")).json();
     assert_eq!(ask["state"], "open");
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
@@ -182,7 +182,7 @@ fn older_clients_get_the_answer_the_way_they_understand() {
         ("2.1.63", "allow", "Ignore the error of this tool call"),
         ("2.1.90", "allow", "The user answered"),
     ] {
-        // The records are written behind the call.
+        // Claude Code writes its records after the call.
         std::fs::write(&transcript, "{\"type\":\"summary\"}\n").unwrap();
         let mut call = call("s", version, &[question("Which?")]);
         call["transcript_path"] = json!(transcript);

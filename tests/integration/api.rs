@@ -62,7 +62,7 @@ fn finds_text_in_questions_and_answers_and_nowhere_else() {
 }
 
 #[test]
-fn a_program_takes_its_question_back_and_only_its_own() {
+fn a_program_withdraws_its_own_question_and_no_other() {
     let mut world = World::new();
     let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     let ask = world.post("/v1/asks", &json!({"questions": [question("Deploy?")]})).expect(201).json();
@@ -75,7 +75,7 @@ fn a_program_takes_its_question_back_and_only_its_own() {
 }
 
 #[test]
-fn an_ask_tells_everything_about_itself() {
+fn an_ask_has_all_its_fields() {
     let mut world = World::new();
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     let ask = world.get(&format!("/v1/asks/{key}")).expect(200).json();
@@ -132,10 +132,10 @@ fn a_long_poll_returns_with_the_change() {
     assert_eq!(list["asks"], json!([]));
     assert!(list["cursor"].as_str().unwrap().parse::<i64>().unwrap() > cursor.parse().unwrap());
     assert_eq!(ask["state"], "settled");
-    // Nothing changes any more: it returns when the time is up, with the same cursor.
+    // Nothing changes any more. The poll returns when the time is up, with the same cursor.
     let cursor = list["cursor"].as_str().unwrap();
     assert_eq!(world.get(&format!("/v1/asks?since={cursor}&wait=1")).expect(200).json()["cursor"], cursor);
-    // A cursor of another store is not waited for.
+    // A cursor beyond the newest change belongs to another store. The poll does not wait for it.
     world.get("/v1/asks?since=999999&wait=20").expect(200);
     assert!(started.elapsed().as_secs() < 15);
 }
@@ -167,7 +167,7 @@ fn any_program_can_ask() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_with_a_reason() {
+fn invalid_requests_are_refused_with_a_reason() {
     let mut world = World::new();
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     let answer = format!("/v1/asks/{key}/answer");
@@ -285,10 +285,10 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
             let line = format!("{} {path}", method.to_uppercase());
             let reply = Request { line: &line, headers, body: b"" }.over_tcp(&world.address()).unwrap();
             let expected = match (without, token) {
-                // They want JSON or a name, or are content.
+                // These operations succeed, or refuse the name or the missing JSON.
                 (true, "") => matches!(reply.status, 200 | 410 | 415),
                 (false, "") => reply.status == 401,
-                // After ten of them it is one too many.
+                // After ten failed attempts, the address gets 429.
                 _ => matches!(reply.status, 401 | 429),
             };
             assert!(expected, "{line} with {token:?}: {}", reply.status);
@@ -297,16 +297,11 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
 }
 
 #[test]
-fn tokens_are_for_what_they_are_for() {
+fn each_token_works_only_for_its_own_operations() {
     let mut world = World::new();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     let hook_token = world.daemon_json().unwrap()["hook_token"].as_str().unwrap().to_owned();
-    let with = |token: &str, line: &str, body: &Value| {
-        let mut headers = world.headers();
-        headers.retain(|(name, _)| name != "authorization");
-        headers.push(("authorization".into(), format!("Bearer {token}")));
-        Request { line, headers, body: body.to_string().as_bytes() }.over_tcp(&world.address()).unwrap()
-    };
+    let with = |token: &str, line: &str, body: &Value| world.send(Some(token), line, body);
     let stop = json!({"hook_event_name": "Stop", "session_id": "s"});
     with(&hook_token, &format!("POST /v1/asks/{key}/answer"), &json!({"answers": {"Which?": "A"}})).expect(403);
     with(&hook_token, "GET /v1/asks", &json!({})).expect(403);
@@ -315,7 +310,7 @@ fn tokens_are_for_what_they_are_for() {
     with(&world.token(), "POST /v1/stop", &json!({})).expect(403);
     assert_eq!(with(&hook_token, "POST /v1/hooks/claude-code", &stop).expect(200).body, b"");
     world.answer(&key, &json!({"Which?": "B"})).expect(200);
-    // A hook over HTTP gets the same reply as the program does, for a question of its own.
+    // A hook over HTTP gets the same reply for its own question as the hook program.
     let call = crate::world::call("s", "over-http", &[question("Which?")]);
     let reply = thread::scope(|scope| {
         let waiting = scope.spawn(|| with(&hook_token, "POST /v1/hooks/claude-code", &call).expect(200).json());
@@ -327,7 +322,7 @@ fn tokens_are_for_what_they_are_for() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_names_the_daemon_and_the_protocol() {
     let mut world = World::new();
     drop(world.daemon());
     let version = world.get("/v1/version").expect(200).json();
@@ -365,7 +360,7 @@ fn another_user_is_turned_away_from_the_socket() {
     }
     let mut world = World::new();
     drop(world.daemon());
-    // Even if the directory let them in.
+    // The user is turned away even if the directory is open to everybody.
     for dir in
         [world.home().to_path_buf(), world.home().join(".local"), world.home().join(".local/state"), world.state("")]
     {

@@ -1,4 +1,4 @@
-//! What `answerback ask` hands to a script.
+//! The output of `answerback ask`, for scripts.
 
 use std::io::Read;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::commands::exits;
 use crate::world::{ANSWERBACK, World};
 
-/// An answer with what a terminal acts on: C0 and C1 controls, a lone CR, and marks that turn the direction of text.
+/// An answer with characters that act on a terminal: C0 and C1 controls, a lone CR, and marks that change the direction of text.
 const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\rb\u{7f}\r\n\tc\u{202e}d\u{2066}\u{feff}é";
 
-/// Asks, answers with that, and gives what was printed.
+/// Asks, answers with [`HOSTILE`], and returns the output.
 fn printed(arguments: &[&str]) -> String {
     let world = World::new();
     let mut asking = world.command(ANSWERBACK).args(["ask", "Name?"]).args(arguments).spawn().unwrap();

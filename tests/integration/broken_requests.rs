@@ -1,15 +1,15 @@
-//! Requests that never reach a handler: each refusal looks like any other, by every way in.
+//! Requests that never reach a handler. Their refusals look like all other errors, on every listener.
 
 use crate::http::{Reply, Request};
 use crate::phone::{LAN, Phone};
 use crate::world::World;
 
-/// The most a request line and its headers may have, with the blank line at the end.
+/// The maximum length of a request line and its headers, including the blank line at the end.
 const MAX_HEAD: usize = 32 * 1024;
 
 type Headers = Vec<(String, String)>;
 
-/// Sends one request by each way in: its name, and the reply.
+/// Sends one request to each listener. Returns the name of each listener and its reply.
 fn by_each_way(world: &World, phone: &Phone, line: &str, more: &dyn Fn(&Headers) -> Headers) -> Vec<(String, Reply)> {
     let with_more = |mut headers: Headers| {
         headers.extend(more(&headers));
@@ -45,7 +45,7 @@ fn check_refusal(what: &str, reply: &Reply, status: u16) {
 }
 
 #[test]
-fn what_is_no_request_is_refused_like_anything_else() {
+fn a_malformed_request_is_refused_with_a_problem() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let phone = Phone::paired(&world, "Phone");
@@ -65,7 +65,7 @@ fn what_is_no_request_is_refused_like_anything_else() {
 }
 
 #[test]
-fn a_request_without_an_end_leaves_what_came_before_it_whole() {
+fn an_unfinished_request_does_not_spoil_the_reply_before_it() {
     use std::io::{Read, Write};
     let mut world = World::new();
     drop(world.daemon());
@@ -96,7 +96,7 @@ fn a_head_has_32_kib_at_most() {
     for (what, reply) in by_each_way(&world, &phone, line, &padded_to(MAX_HEAD)) {
         assert_eq!(reply.status, 200, "{what}");
     }
-    // The last one is far more than is ever read: the refusal must not be lost with what is not.
+    // The last head is much longer than the daemon reads. The refusal must arrive even if the rest is never read.
     for size in [MAX_HEAD + 1, 40_000, 400_000] {
         for (what, reply) in by_each_way(&world, &phone, line, &padded_to(size)) {
             check_refusal(&format!("{what} with {size} bytes"), &reply, 431);

@@ -1,11 +1,11 @@
-//! A page of another site can neither read nor act, whatever it knows.
+//! A page of another site can neither read nor answer questions, even with a valid token.
 
 use serde_json::json;
 
 use crate::http::{Reply, Request};
 use crate::world::{World, question};
 
-/// With a good token and a good body: only the given header is wrong.
+/// Sends a request with a valid token and a valid body. Only the given header is wrong.
 fn send(world: &World, line: &str, replace: &str, values: &[&str]) -> Reply {
     let mut headers = world.headers();
     headers.retain(|(name, _)| name != replace);
@@ -32,7 +32,7 @@ fn foreign_requests_are_refused_on_every_route() {
         refused.extend(origins.map(|origin| send(&world, line, "origin", &[origin])));
         refused.extend(["cross-site", "same-site"].map(|site| send(&world, line, "sec-fetch-site", &[site])));
         for reply in refused {
-            // hyper itself turns away a request without a Host.
+            // hyper itself refuses a request without a Host.
             assert!(matches!(reply.status, 403 | 400), "{line}: {}", reply.status);
             assert!(!reply.headers.iter().any(|(name, _)| name.starts_with("access-control-")));
         }

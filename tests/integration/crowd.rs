@@ -1,6 +1,6 @@
-//! A crowd of strangers keeps nobody out: neither the page's user, nor a phone, nor those who answer.
+//! A crowd of strangers shuts out nobody: neither the page, nor a phone, nor a program that answers.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,11 @@ use crate::world::{ANSWERBACK, World, call, question, until};
 const CROWD: usize = 2180;
 /// More than there are places for the network.
 const TLS_CROWD: usize = 560;
-/// An honest client is served within this, also on a busy machine. Without room made for it, it takes ten seconds or for ever.
+/// An honest client gets its reply within this time, even on a busy machine. If the daemon made no room for it, it would wait for ten seconds
+/// or forever.
 const PROMPTLY: Duration = Duration::from_secs(5);
 
-/// As many as this machine lets one process have.
+/// The size of the crowd, limited by the file descriptors of this process.
 fn crowd(wanted: usize) -> usize {
     let hard = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard }).unwrap();
@@ -34,14 +35,14 @@ fn narrow(address: &str) -> TcpStream {
     stream.into()
 }
 
-/// Asks for far more than the window holds, and will not read it.
+/// Sends requests whose replies do not fit into the window, and never reads the replies.
 fn pipeline(stream: &mut impl Write, host: &str) {
-    let request = format!("GET /page/app.css HTTP/1.1\r\nhost: {host}\r\n\r\n");
-    // It may have been turned away already.
+    let request = format!("GET /page/card.js HTTP/1.1\r\nhost: {host}\r\n\r\n");
+    // An error means that the daemon has closed the connection already.
     drop(stream.write_all(request.repeat(200).as_bytes()));
 }
 
-/// Reads events until a question is settled. Lines that keep the connection alive would go on for ever.
+/// Reads events until a question is settled. It needs a deadline, because keep-alive lines would go on forever.
 fn until_settled(events: &mut impl BufRead) {
     let deadline = Instant::now() + Duration::from_secs(60);
     let mut line = String::new();
@@ -53,7 +54,7 @@ fn until_settled(events: &mut impl BufRead) {
 }
 
 #[test]
-fn strangers_who_never_read_do_not_shut_out_a_companion() {
+fn strangers_that_never_read_do_not_shut_out_a_companion() {
     let mut world = World::new();
     let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     let host = world.address();
@@ -75,22 +76,22 @@ fn strangers_who_never_read_do_not_shut_out_a_companion() {
     let took = started.elapsed();
     assert!(took < PROMPTLY, "{took:?} with {} strangers", strangers.len());
     hook.reply();
-    // Who has shown a token is not sent away for them.
+    // The crowd does not close a connection with a token.
     until_settled(&mut events);
-    // Once a minute at most.
-    let told = world.log().matches("to make room").count();
-    assert!((1..=3).contains(&told), "{}", world.log());
+    // The crowd is logged at most once a minute.
+    let logged = world.log().matches("to make room").count();
+    assert!((1..=3).contains(&logged), "{}", world.log());
     drop(strangers);
 }
 
 #[test]
-fn who_does_not_read_is_cut() {
+fn a_client_that_does_not_read_is_cut() {
     let mut world = World::new();
     drop(world.daemon());
     let host = world.address();
     let mut stranger = narrow(&host);
     pipeline(&mut stranger, &host);
-    // The kernel shows the daemon's end for as long as the daemon keeps it, and how many bytes wait there.
+    // The kernel lists the daemon's end of the connection until the daemon closes it, with the number of unsent bytes.
     let from = stranger.local_addr().unwrap().port();
     let unsent = || {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -110,12 +111,12 @@ fn who_does_not_read_is_cut() {
         None => Some(()),
     });
     assert!(started.elapsed() > Duration::from_secs(5), "{:?}", started.elapsed());
-    // A crowd of them must not fill the kernel's memory.
+    // Many such clients must not fill the kernel's memory.
     assert!((1..400_000).contains(&most), "{most} bytes");
 }
 
 #[test]
-fn peers_who_never_read_do_not_shut_out_a_phone() {
+fn peers_that_never_read_do_not_shut_out_a_phone() {
     let mut world = World::with_config(LAN);
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     let phone = Phone::paired(&world, "Phone");
@@ -137,7 +138,7 @@ fn peers_who_never_read_do_not_shut_out_a_phone() {
 }
 
 #[test]
-fn silent_peers_delay_no_phone() {
+fn silent_peers_do_not_delay_a_phone() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let phone = Phone::paired(&world, "Phone");
@@ -148,21 +149,20 @@ fn silent_peers_delay_no_phone() {
 }
 
 #[test]
-fn with_few_descriptors_answering_stays_possible() {
+fn people_can_answer_even_if_there_are_few_descriptors() {
     const HOOKS: usize = 60;
     let mut world = World::new();
     let limited = "ulimit -n 64; exec \"$0\" daemon --background";
-    let mut daemon = world.command("/bin/sh").args(["-c", limited, ANSWERBACK]).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, "ready\n", "{}", world.log());
+    let mut command = world.command("/bin/sh");
+    command.args(["-c", limited, ANSWERBACK]);
+    let mut daemon = world.daemon_of(command);
     let mut hooks: Vec<_> =
         (0..HOOKS).map(|n| world.hook(&call("s", &format!("t{n}"), &[question("Which?")]))).collect();
     let open = || {
         let list = admin(&world, "GET /v1/asks", &json!({})).expect(200).json();
         list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    // Each is parked, or left to the terminal.
+    // Each question is parked or left to the terminal.
     let parked = until("every hook to be parked or let go", || {
         let waiting = hooks.iter_mut().filter_map(|hook| hook.is_waiting().then_some(())).count();
         let open = open();
@@ -170,7 +170,7 @@ fn with_few_descriptors_answering_stays_possible() {
     });
     assert!(parked.len() >= 8, "{}", parked.len());
     assert!(world.log().contains("file descriptors"), "{}", world.log());
-    // Over TCP, over the socket and with a command.
+    // People can still use TCP, the socket and the commands.
     assert_eq!(world.get("/v1/asks").expect(200).json()["asks"].as_array().unwrap().len(), parked.len());
     let pending = world.command(ANSWERBACK).args(["pending", "--json"]).output().unwrap();
     assert!(pending.status.success(), "{pending:?}");
@@ -178,7 +178,7 @@ fn with_few_descriptors_answering_stays_possible() {
     let number: usize = parked[0].strip_prefix("s__t").unwrap().parse().unwrap();
     let answered = hooks.remove(number).reply();
     assert_eq!(answered["permissionDecision"], "allow");
-    // There is room for one more.
+    // Now there is room for one more question.
     let (_hook, _) = world.ask("other", "t", &[question("Which?")]);
     for hook in hooks.into_iter().filter_map(|mut hook| (!hook.is_waiting()).then_some(hook)) {
         hook.no_decision();

@@ -17,14 +17,14 @@ fn a_question_that_expires_goes_back_to_the_terminal() {
 }
 
 #[test]
-fn or_the_agent_is_told() {
+fn a_question_that_expires_is_denied_if_so_configured() {
     let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"deny\"\n");
     let (hook, _) = world.ask("s", "t", &[question("Which?")]);
     assert_eq!(hook.reply()["permissionDecision"], "deny");
 }
 
 #[test]
-fn or_the_run_ends_and_the_answer_is_kept_for_the_next() {
+fn a_run_whose_question_expires_ends_and_gets_the_answer_when_it_is_resumed() {
     let mut world = World::with_config("timeout_seconds = 1\non_timeout = \"defer\"\n");
     // Only a one-shot run can stop and be resumed.
     let one_shot = |world: &mut World| {
@@ -40,7 +40,7 @@ fn or_the_run_ends_and_the_answer_is_kept_for_the_next() {
     // A resumed run that still finds no answer is deferred again.
     assert_eq!(one_shot(&mut world).reply()["permissionDecision"], "defer");
 
-    // Longer than the grace after a restart, nobody waits and it stays open: the time itself is tested.
+    // The ask stays open without any wait, for longer than the grace after a restart. The grace itself is tested.
     world.kill_daemon();
     drop(world.daemon());
     assert_eq!(world.get(&format!("/v1/asks/{key}?wait=11")).json()["state"], "open");
@@ -65,7 +65,7 @@ fn in_defer_mode_a_run_ends_at_once() {
 }
 
 #[test]
-fn a_deadline_does_not_care_about_the_wall_clock() {
+fn a_deadline_does_not_depend_on_the_wall_clock() {
     const DAY: i64 = 24 * 60 * 60;
     for ahead in [DAY, -DAY] {
         let mut world = World::new();

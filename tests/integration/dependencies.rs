@@ -1,4 +1,4 @@
-//! What the hook is made of: Claude Code waits for it on every question, so it stays tiny.
+//! The crates of the hook. Claude Code starts the hook for every question, so it has to stay tiny.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! What the API says of itself (`GET /v1/openapi.json`) is true, and what it refuses is refused with a reason. The same is tried
-//! with generated requests in tests/api_description.
+//! The API's description of itself (`GET /v1/openapi.json`) is true, and every refusal has a reason. tests/api_description checks the same
+//! with generated requests.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn world() -> (World, Value) {
     (world, description)
 }
 
-/// Each as `METHOD /path`, and what is said of it.
+/// Each operation as `METHOD /path`, with its description.
 fn operations(description: &Value) -> Vec<(String, &Map<String, Value>)> {
     let paths = description["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, methods)| {
@@ -27,7 +27,7 @@ fn operations(description: &Value) -> Vec<(String, &Map<String, Value>)> {
     operations.collect()
 }
 
-/// With something for the names in its path.
+/// The request line of an operation, with values for the parameters in its path.
 fn line(operation: &str) -> String {
     operation.replace("{key}", "s__none").replace("{id}", "1").replace("{name}", "none")
 }
@@ -39,7 +39,7 @@ fn over_socket(world: &World, line: &str, body: &str) -> Reply {
 }
 
 #[test]
-fn it_is_about_this_program_and_whole() {
+fn the_description_is_complete() {
     let (_world, description) = world();
     let info = &description["info"];
     assert_eq!((&info["title"], &info["contact"]), (&json!("Answerback"), &Value::Null));
@@ -63,7 +63,7 @@ fn it_is_about_this_program_and_whole() {
 }
 
 #[test]
-fn it_tells_which_token_each_call_needs() {
+fn the_description_names_the_role_of_each_operation() {
     let (world, description) = world();
     let tokens = world.daemon_json().unwrap();
     let tokens = [("token", &["read", "answer", "ask"][..]), ("hook_token", &["hook"])]
@@ -89,7 +89,7 @@ fn it_tells_which_token_each_call_needs() {
 }
 
 #[test]
-fn every_body_is_checked_wherever_it_is_ignored() {
+fn every_body_is_checked_even_in_fields_that_are_ignored() {
     let (world, description) = world();
     let deep = format!(r#"{{"ignored": {}{}}}"#, "[".repeat(200), "]".repeat(200));
     let mut bodies = 0;
@@ -116,7 +116,7 @@ fn every_body_is_checked_wherever_it_is_ignored() {
 }
 
 #[test]
-fn an_answer_that_says_two_things_is_not_taken() {
+fn an_answer_with_the_same_question_twice_is_refused() {
     let mut world = World::new();
     let (mut hook, key) = world.ask("s", "t", &[question("Which?")]);
     let path = format!("/v1/asks/{key}/answer");
@@ -167,7 +167,7 @@ fn query_values_have_limits() {
 }
 
 #[test]
-fn its_limits_are_the_daemons() {
+fn the_described_limits_are_the_limits_of_the_daemon() {
     let (world, description) = world();
     let limit = |pointer: &str| {
         let found = description.pointer(&format!("/components/schemas/{pointer}")).and_then(Value::as_u64);

@@ -1,23 +1,21 @@
 //! The devices that are signed in: listed, shown out, kept from guessing.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::process::Output;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::http::{Reply, Request};
-use crate::phone::{LAN, Phone, admin};
-use crate::world::{ANSWERBACK, World, until};
+use crate::phone::{LAN, Phone, TlsStream, admin};
+use crate::threads::until_asleep;
+use crate::world::{ANSWERBACK, World, question, until};
 
 /// A browser of this machine.
 fn page(world: &World, token: Option<&str>, line: &str, body: &Value) -> Reply {
-    let mut headers = world.headers();
-    headers.retain(|(name, _)| name != "authorization");
-    headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
+    let mut headers = world.headers_with(token);
     headers
         .push(("user-agent".into(), "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0".into()));
     Request { line, headers, body: body.to_string().as_bytes() }.over_tcp(&world.address()).unwrap()
@@ -85,39 +83,39 @@ fn what_a_revoked_device_waits_for_ends_within_a_second() {
     let (phone, other) = (Phone::paired(&world, "Phone"), Phone::paired(&world, "Other"));
     let (mut events, mut others) = (phone.events(), other.events());
     let cursor = phone.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
-    let (ended, others_ended) = thread::scope(|scope| {
-        let poll = scope.spawn(|| {
-            let reply = phone.get(&format!("/v1/asks?since={cursor}&wait=20"));
-            (reply.status, Instant::now())
-        });
-        let stream = scope.spawn(|| {
-            // The last chunk, or the end of the connection.
-            events.get_ref().sock.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
-            let mut rest = Vec::new();
-            while !rest.ends_with(b"0\r\n\r\n") {
-                let mut byte = [0];
-                match events.read(&mut byte) {
-                    Ok(1) => rest.extend(byte),
-                    _ => break,
-                }
-            }
-            Instant::now()
-        });
-        let others = scope.spawn(|| {
-            others.get_ref().sock.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
-            others.read(&mut [0; 1024]).map_err(|error| error.kind())
-        });
-        thread::sleep(Duration::from_millis(500));
-        let revoked = Instant::now();
-        admin(&world, "POST /v1/devices/1/revoke", &json!({})).expect(204);
-        let (status, poll) = poll.join().unwrap();
-        assert_eq!(status, 401);
-        let last = poll.max(stream.join().unwrap());
-        (last - revoked, others.join().unwrap())
-    });
+    let mut poll = phone.begin(&format!("GET /v1/asks?since={cursor}&wait=20"), &json!({}));
+    // A daemon that sleeps has taken the request and not answered it: it is parked.
+    until_asleep(world.daemon_pid());
+    let revoked = Instant::now();
+    admin(&world, "POST /v1/devices/1/revoke", &json!({})).expect(204);
+    let polled = Reply::read(&mut poll).unwrap();
+    assert!(ends(&mut events));
+    let ended = revoked.elapsed();
+    assert_eq!(polled.status, 401);
     assert!(ended < Duration::from_secs(1), "{ended:?}");
-    assert_eq!(others_ended, Err(std::io::ErrorKind::WouldBlock));
     phone.get("/v1/events").expect(401);
+    // The other device's stream goes on.
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let heard = until("the other device to hear of it", || {
+        let mut line = String::new();
+        assert_ne!(others.read_line(&mut line).unwrap(), 0, "the stream ended");
+        line.starts_with("data: ").then_some(line)
+    });
+    assert!(heard.contains(&key), "{heard}");
+}
+
+/// Whether a stream ends: with its last chunk, or with its connection. A read that times out is no end.
+fn ends(stream: &mut BufReader<TlsStream>) -> bool {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match stream.read_line(&mut line) {
+            Ok(0) => return true,
+            Ok(_) if line == "0\r\n" => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::UnexpectedEof,
+        }
+    }
 }
 
 #[test]
@@ -139,13 +137,18 @@ fn last_seen_is_not_written_at_every_request() {
     let browser = sign_in(&world, None);
     let asks = || page(&world, Some(&browser), "GET /v1/asks", &json!({})).expect(200);
     let seen = || devices(&world)[0]["last_seen_at"].as_str().unwrap().to_owned();
-    let first = seen();
-    thread::sleep(Duration::from_millis(20));
-    asks();
-    assert_eq!(seen(), first);
     let connection = Connection::open(world.state("asks.db")).unwrap();
-    connection.execute("UPDATE devices SET last_seen_at = last_seen_at - 10 * 60 * 1000", []).unwrap();
-    assert!(seen() < first);
+    let first = seen();
+    // A minute ago: that is recent enough, and a time that was written now would be another.
+    connection.execute("UPDATE devices SET last_seen_at = last_seen_at - 60 * 1000", []).unwrap();
+    let recent = seen();
+    assert!(recent < first);
+    asks();
+    // It would be written after the reply. A daemon that sleeps has nothing left to write.
+    until_asleep(world.daemon_pid());
+    assert_eq!(seen(), recent);
+    connection.execute("UPDATE devices SET last_seen_at = last_seen_at - 9 * 60 * 1000", []).unwrap();
+    assert!(seen() < recent);
     asks();
     until("it to be noted", || (seen() > first).then_some(()));
     connection.execute("UPDATE devices SET last_seen_at = last_seen_at - 31 * 24 * 3600 * 1000", []).unwrap();

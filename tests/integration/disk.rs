@@ -1,4 +1,4 @@
-//! What the daemon says about an answer is true, whatever the disk does and whoever meddles with the files.
+//! The daemon's reply to an answer is true, even if the disk fails or somebody changes the files.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::faults::Faults;
 use crate::world::{ANSWERBACK, World, call, question, until};
 
-/// What the next daemon has of a question: its answer, or none.
+/// The answer to a question in the next daemon, or `None`.
 fn answer_after_a_kill(world: &mut World, key: &str) -> Option<String> {
     if world.daemon_json().is_some_and(|json| json["pid"].as_u64().is_some()) {
         world.kill_daemon();
@@ -19,7 +19,7 @@ fn answer_after_a_kill(world: &mut World, key: &str) -> Option<String> {
     ask["outcome"]["answers"]["Which?"].as_str().map(ToOwned::to_owned)
 }
 
-/// A question of a program: nobody has to wait for it.
+/// Opens a question of a program, which needs no hook that waits.
 fn program_asks(world: &World) -> String {
     let ask = world.post("/v1/asks", &json!({"questions": [question("Which?")]})).expect(201).json();
     ask["key"].as_str().unwrap().to_owned()
@@ -35,7 +35,7 @@ fn a_commit_that_fails_for_good_is_not_called_unsaved() {
     let refused = world.answer(&key, &json!({"Which?": "A"})).expect(503).json();
     let title = refused["title"].as_str().unwrap();
     assert!(title.starts_with("It is not known whether this was saved"), "{title}");
-    // A file that cannot be trusted is left to the next daemon, which finds out.
+    // The daemon leaves the file to the next one, which finds out what was saved.
     assert_eq!(world.until_ended(&mut daemon).code(), Some(1));
     let found = answer_after_a_kill(&mut world, &key);
     let second = world.answer(&key, &json!({"Which?": "B"}));
@@ -43,7 +43,7 @@ fn a_commit_that_fails_for_good_is_not_called_unsaved() {
 }
 
 #[test]
-fn a_commit_that_fails_once_is_found_out_about() {
+fn after_a_commit_that_fails_once_the_reply_says_whether_it_was_saved() {
     let mut world = World::new();
     let faults = Faults::new(world.home());
     drop(world.daemon_with(|daemon| faults.prepare(daemon)));
@@ -61,7 +61,7 @@ fn a_commit_that_fails_once_is_found_out_about() {
             }
             status => panic!("{status}"),
         };
-        // It goes on as before: the same answer again, and another question.
+        // The daemon goes on as before. It takes the same answer again, and another question.
         if said.is_some() {
             world.answer(&key, &json!({"Which?": "A"})).expect(200);
         }
@@ -108,7 +108,7 @@ fn files_that_are_removed_replaced_or_cut_are_noticed() {
 }
 
 #[test]
-fn a_log_that_is_cut_before_a_large_commit_is_noticed_and_what_is_left_is_not_ruined() {
+fn a_log_that_is_cut_before_a_large_commit_is_noticed_and_the_rest_is_kept() {
     for cut in [4120, 8240, 12_288] {
         let mut world = World::new();
         let mut daemon = world.daemon();
@@ -117,7 +117,7 @@ fn a_log_that_is_cut_before_a_large_commit_is_noticed_and_what_is_left_is_not_ru
         }
         let log = fs::OpenOptions::new().write(true).open(world.state("asks.db-wal")).unwrap();
         log.set_len(log.metadata().unwrap().len() - cut).unwrap();
-        // So large that SQLite writes to the log before the commit.
+        // The question is so large that SQLite writes to the log before the commit.
         let mut large = call("s", "large", &[question("Which?")]);
         large["tool_input"]["metadata"] = json!("x".repeat(1_000_000));
         world.hook(&large).no_decision();
@@ -134,7 +134,7 @@ fn a_store_that_lost_everything_does_not_become_a_new_one() {
     drop(world.daemon());
     program_asks(&world);
     world.kill_daemon();
-    // In a young store everything is in the log.
+    // In a new store, everything is still in the log.
     fs::remove_file(world.state("asks.db-wal")).unwrap();
     let refused = world.command(ANSWERBACK).args(["daemon", "--background"]).output().unwrap();
     let said = String::from_utf8(refused.stdout).unwrap();
@@ -142,14 +142,14 @@ fn a_store_that_lost_everything_does_not_become_a_new_one() {
 }
 
 #[test]
-fn what_another_program_does_with_sqlite_is_no_damage() {
+fn changes_by_another_sqlite_program_are_not_taken_for_damage() {
     let mut world = World::new();
     drop(world.daemon());
     let key = program_asks(&world);
     let other = Connection::open(world.state("asks.db")).unwrap();
     other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
-    // The log is empty again, and the same answer changes nothing.
+    // The log is empty now, and the same answer changes nothing.
     other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     let key = program_asks(&world);
@@ -186,7 +186,7 @@ fn a_damaged_row_hides_no_other_and_is_found() {
     }
     world.stop_daemon(&mut daemon);
     let store = Connection::open(world.state("asks.db")).unwrap();
-    // One makes no sense any more; in another a single letter has become another one.
+    // One row is no longer valid JSON. In another, a single letter has changed.
     store.execute("UPDATE asks SET outcome = '{\"kind\":' WHERE key = ?1", [&keys[1]]).unwrap();
     store.execute("UPDATE asks SET outcome = replace(outcome, '\"A\"', '\"B\"') WHERE key = ?1", [&keys[2]]).unwrap();
     drop(store);
@@ -196,7 +196,7 @@ fn a_damaged_row_hides_no_other_and_is_found() {
     assert_eq!(listed, [keys[3].as_str(), keys[0].as_str()]);
     assert_eq!(list["damaged"], 2);
     world.get("/v1/asks?state=settled&text=Which").expect(200);
-    // Pages go on behind it.
+    // The next page begins after the damaged rows.
     let page = world.get("/v1/asks?state=settled&limit=2").expect(200).json();
     assert_eq!((page["asks"].as_array().unwrap().len(), &page["damaged"]), (1, &json!(1)));
     let next = world.get(&format!("/v1/asks?state=settled&limit=2&before={}", page["next"])).expect(200).json();
@@ -206,7 +206,7 @@ fn a_damaged_row_hides_no_other_and_is_found() {
     let doctor = world.command(ANSWERBACK).arg("doctor").output().unwrap();
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(said.contains("2 of the questions in it cannot be read any more (id 2, 3)"), "{said}");
-    // What is not what was written is nobody's answer.
+    // A row that was changed is never used as an answer.
     let reply = world.get(&format!("/v1/asks/{}", keys[2]));
     assert_eq!(reply.status, 500, "{}", reply.json());
     assert!(reply.json()["hint"].as_str().unwrap().contains("answerback doctor"), "{}", reply.json());

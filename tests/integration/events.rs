@@ -1,4 +1,4 @@
-//! The event stream: every change once and in order, from where a reader left off.
+//! The event stream has every change once and in order, from the place where the reader left off.
 
 use std::io::BufRead;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::http::Request;
 use crate::world::{World, question};
 
-/// The next `count` events as (id, name, data).
+/// A reader of the event stream. Each event is (id, name, data).
 struct Stream(Box<dyn BufRead + Send>);
 
 impl Stream {
@@ -28,17 +28,17 @@ impl Stream {
 
     fn next_unless_cut(&mut self) -> Option<(i64, String, Value)> {
         let (mut id, mut name) = (None, String::new());
-        // Lines that keep the connection alive would go on for ever.
+        // Keep-alive lines would go on forever, so there is a deadline.
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
             let mut line = String::new();
             self.0.read_line(&mut line).ok()?;
-            // Whatever has no end was cut.
+            // A line without an end was cut.
             match line.strip_suffix('\n')?.trim_end().split_once(": ") {
                 Some(("id", value)) => id = value.parse().ok(),
                 Some(("event", value)) => name = value.to_owned(),
                 Some(("data", value)) => return Some((id.unwrap(), name, serde_json::from_str(value).unwrap())),
-                // Chunk lengths of the transfer, and blank lines.
+                // Skip the chunk lengths of the transfer, and blank lines.
                 _ => {}
             }
         }
@@ -64,7 +64,7 @@ fn changes_are_streamed_live_in_order() {
 }
 
 #[test]
-fn events_of_a_newer_version_hide_none_behind_them() {
+fn unknown_events_of_a_newer_version_do_not_hide_the_events_after_them() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     let opened = |world: &World| {
@@ -74,7 +74,7 @@ fn events_of_a_newer_version_hide_none_behind_them() {
     let first = opened(&world);
     world.stop_daemon(&mut daemon);
     let store = rusqlite::Connection::open(world.state("asks.db")).unwrap();
-    // More than one page of them.
+    // There are more of them than fit on one page.
     for _ in 0..600 {
         store.execute("INSERT INTO events (ask, kind, at) VALUES (1, 'ask.from_the_future', 0)", []).unwrap();
     }
@@ -86,7 +86,7 @@ fn events_of_a_newer_version_hide_none_behind_them() {
 }
 
 #[test]
-fn what_the_doctor_asks_itself_is_no_event() {
+fn probes_make_no_events() {
     let mut world = World::new();
     drop(world.daemon());
     let mut stream = Stream::open(&world, None);
@@ -98,7 +98,7 @@ fn what_the_doctor_asks_itself_is_no_event() {
 }
 
 #[test]
-fn a_reader_that_comes_back_misses_nothing_also_across_a_restart() {
+fn a_reader_that_comes_back_misses_nothing_even_across_a_restart() {
     let mut world = World::new();
     let (_hook, _) = world.ask("s", "first", &[question("Which?")]);
     let mut stream = Stream::open(&world, Some("0"));
@@ -106,7 +106,7 @@ fn a_reader_that_comes_back_misses_nothing_also_across_a_restart() {
     assert_eq!(first["ask"]["key"], "s__first");
     drop(stream);
 
-    // More than one page of a replay, and a restart in between.
+    // Make more than one page of events, with a restart in between.
     let pid = world.kill_daemon();
     world.until_daemon_other_than(pid);
     let mut keys = Vec::new();
@@ -126,13 +126,13 @@ fn a_reader_that_comes_back_misses_nothing_also_across_a_restart() {
             last = id;
         }
     }
-    // And goes on live.
+    // After the replay, the stream goes on live.
     world.answer("s__first", &json!({"Which?": "A"})).expect(200);
     assert_eq!(stream.next().1, "ask.settled");
 }
 
 #[test]
-fn the_cursor_of_a_list_is_where_the_stream_goes_on() {
+fn the_stream_goes_on_from_the_cursor_of_a_list() {
     let mut world = World::new();
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     let cursor = world.get("/v1/asks").json()["cursor"].as_str().unwrap().to_owned();
@@ -146,7 +146,7 @@ fn a_reader_that_does_not_read_misses_nothing() {
     let mut world = World::new();
     drop(world.daemon());
     let mut stream = Stream::open(&world, None);
-    // Far more than fits into the daemon's ring and the kernel's buffers.
+    // Make many more events than fit into the daemon's ring and the kernel's buffers.
     let text = "x".repeat(8_000);
     for n in 0..600 {
         let key = world
@@ -159,7 +159,7 @@ fn a_reader_that_does_not_read_misses_nothing() {
     let mut last = 0;
     for n in 0..600 {
         for kind in ["ask.opened", "ask.settled"] {
-            // It may have been cut meanwhile, and comes back as browsers do.
+            // The reader may have been cut in the meantime. It comes back, as browsers do.
             let (id, name, data) = stream.next_unless_cut().unwrap_or_else(|| {
                 stream = Stream::open(&world, Some(&last.to_string()));
                 stream.next()
@@ -180,7 +180,7 @@ fn a_cursor_of_a_store_that_is_gone_starts_from_the_beginning() {
 }
 
 #[test]
-fn a_strange_last_event_id_is_refused() {
+fn an_invalid_last_event_id_is_refused() {
     let mut world = World::new();
     drop(world.daemon());
     let mut headers = world.headers();
@@ -188,7 +188,7 @@ fn a_strange_last_event_id_is_refused() {
     Request { line: "GET /v1/events", headers, body: b"" }.over_tcp(&world.address()).unwrap().expect(400);
 }
 
-/// What the process has had in memory at most, in MB.
+/// The peak of the process's memory, in MB.
 fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -220,7 +220,7 @@ fn a_reader_that_does_not_read_costs_little_memory_however_large_the_questions()
         let key = ask["key"].as_str().unwrap();
         world.post(&format!("/v1/asks/{key}/dismiss"), &json!({})).expect(200);
     }
-    // One that comes later and reads it all from the store.
+    // A later reader reads all events from the store.
     let mut late = Stream::open(&world, Some("0"));
     for _ in 0..2 * ASKS {
         late.next();

@@ -1,4 +1,4 @@
-//! Whatever goes wrong, Claude Code sees a success without a decision, and soon.
+//! Whatever goes wrong, the hook succeeds without a decision within two seconds, so that Claude Code opens its own dialog.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,9 +11,10 @@ use serde_json::json;
 
 use crate::world::{HOOK, Hook, World, call, question};
 
-/// The promise.
+/// The hook promises to end within this time.
 const SOON: Duration = Duration::from_secs(2);
 
+/// Checks that the hook made no decision in time, and returns its message.
 #[track_caller]
 fn failed_open(hook: Hook) -> String {
     let started = hook.started;
@@ -25,7 +26,7 @@ fn failed_open(hook: Hook) -> String {
 }
 
 #[test]
-fn without_a_daemon_to_start() {
+fn the_hook_fails_open_without_a_daemon_to_start() {
     let mut world = World::new();
     let alone = world.home().join("answerback-hook");
     fs::copy(HOOK, &alone).unwrap();
@@ -41,7 +42,7 @@ fn without_a_daemon_to_start() {
 }
 
 #[test]
-fn with_input_that_is_not_a_question() {
+fn the_hook_fails_open_with_input_that_is_not_a_question() {
     let mut world = World::new();
     drop(world.daemon());
     let mut deep = call("s", "t", &[question("Which?")]).to_string();
@@ -68,7 +69,7 @@ fn with_input_that_is_not_a_question() {
 }
 
 #[test]
-fn with_a_daemon_that_cannot_start_says_why() {
+fn the_hook_fails_open_and_says_why_the_daemon_cannot_start() {
     let mut world = World::new();
     world.write_config("port = 0\nno_such_key = 1\n");
     let hook = world.hook(&call("s", "t", &[question("Which?")]));
@@ -77,7 +78,7 @@ fn with_a_daemon_that_cannot_start_says_why() {
 }
 
 #[test]
-fn with_a_state_directory_that_is_not_ours_alone() {
+fn the_hook_fails_open_if_others_can_use_the_state_directory() {
     let mut world = World::new();
     fs::create_dir_all(world.state("")).unwrap();
     fs::set_permissions(world.state(""), fs::Permissions::from_mode(0o755)).unwrap();
@@ -86,7 +87,7 @@ fn with_a_state_directory_that_is_not_ours_alone() {
 }
 
 #[test]
-fn with_somebody_else_at_the_socket() {
+fn the_hook_fails_open_if_the_socket_is_not_the_daemons() {
     let mut world = World::new();
     create_state_dir(&world.state("")).unwrap();
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
@@ -97,14 +98,14 @@ fn with_somebody_else_at_the_socket() {
     drop(stream);
     assert!(failed_open(hook).contains("makes no sense"));
 
-    // One that takes every call and hangs up: the hook tries again for a while, and gives up in time.
+    // This one takes every call and hangs up. The hook tries again for a while, and gives up in time.
     let hook = world.hook(&call("s", "t", &[question("Which?")]));
     std::thread::spawn(move || listener.incoming().for_each(drop));
     assert!(failed_open(hook).contains("lost"));
 }
 
 #[test]
-fn with_a_reply_that_is_not_an_object() {
+fn the_hook_fails_open_if_the_reply_is_not_an_object() {
     let mut world = World::new();
     create_state_dir(&world.state("")).unwrap();
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
@@ -118,7 +119,7 @@ fn with_a_reply_that_is_not_an_object() {
 }
 
 #[test]
-fn a_hook_behind_a_link_finds_the_daemon_beside_the_real_one() {
+fn a_symlink_to_the_hook_finds_the_daemon_beside_the_real_hook() {
     let mut world = World::new();
     let link = world.home().join("link-to-hook");
     symlink(HOOK, &link).unwrap();

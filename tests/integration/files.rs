@@ -1,4 +1,4 @@
-//! Somebody removes the files of a running daemon.
+//! A running daemon keeps working when somebody removes its files, or ends if its directory is gone.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::world::{ANSWERBACK, World, call, question, signal, until};
 
 #[test]
-fn a_socket_that_is_removed_is_made_again() {
+fn a_removed_socket_is_created_again() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     let (waiting, before) = world.ask("s", "before", &[question("Which?")]);
@@ -28,12 +28,12 @@ fn a_socket_that_is_removed_is_made_again() {
 }
 
 #[test]
-fn a_socket_whose_place_is_taken_is_made_again_when_there_is_room() {
+fn a_removed_socket_is_created_again_once_its_place_is_free() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     fs::remove_file(world.state("daemon.sock")).unwrap();
     fs::create_dir(world.state("daemon.sock")).unwrap();
-    until("the daemon to notice", || world.log().contains("it could not be made again").then_some(()));
+    until("the daemon to notice", || world.log().contains("the removed file cannot be created again").then_some(()));
     let stop = world.command(ANSWERBACK).arg("stop").output().unwrap();
     assert!(!stop.status.success(), "{stop:?}");
     fs::remove_dir(world.state("daemon.sock")).unwrap();
@@ -46,7 +46,7 @@ fn a_socket_whose_place_is_taken_is_made_again_when_there_is_room() {
 fn a_daemon_whose_directory_is_removed_ends_and_leaves_the_next_ones_files_alone() {
     let mut world = World::new();
     let mut first = world.daemon();
-    // While it does not look, another takes its place.
+    // The daemon is stopped, so that another one can take its place unnoticed.
     signal(first.id(), Signal::STOP);
     fs::remove_dir_all(world.state("")).unwrap();
     let mut second = world.daemon();

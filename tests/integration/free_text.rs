@@ -1,4 +1,4 @@
-//! Questions that take one of their options and nothing else.
+//! Questions that accept only their options.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ fn open(world: &World, question: &Value) -> Value {
 }
 
 #[test]
-fn an_answer_must_be_made_of_the_labels() {
+fn an_answer_must_consist_of_labels() {
     let mut world = World::new();
     drop(world.daemon());
     let ask = open(&world, &only("Deploy?", &["Yes", "No, wait"], false));
@@ -47,7 +47,7 @@ fn an_answer_must_be_made_of_the_labels() {
 }
 
 #[test]
-fn it_needs_options_and_outlives_the_daemon() {
+fn a_question_without_free_text_needs_options_and_survives_a_restart() {
     let mut world = World::new();
     drop(world.daemon());
     let problem = world.post("/v1/asks", &json!({"questions": [only("Deploy?", &[], false)]})).expect(422).json();
@@ -59,7 +59,7 @@ fn it_needs_options_and_outlives_the_daemon() {
     let kept = world.get(&format!("/v1/asks/{key}")).expect(200).json();
     assert_eq!(kept["questions"][0]["freeText"], false);
     world.answer(key, &json!({"Deploy?": "Maybe"})).expect(422);
-    // Questions that take any text say nothing of it.
+    // Questions with free text do not have the field.
     let ask = open(&world, &question("Which?"));
     assert_eq!(ask["questions"][0].get("freeText"), None);
 }

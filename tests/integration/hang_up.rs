@@ -1,4 +1,4 @@
-//! A caller that hangs up takes its question along, whatever it sent before.
+//! A caller that hangs up withdraws its question, even if it has sent surplus bytes before.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ fn request(world: &World, tool_use_id: &str, token: Option<&str>) -> String {
 }
 
 #[test]
-fn on_the_socket() {
+fn hanging_up_on_the_socket_withdraws() {
     let mut world = World::new();
     drop(world.daemon());
     for (number, surplus) in SURPLUS.into_iter().enumerate() {
@@ -34,7 +34,7 @@ fn on_the_socket() {
 }
 
 #[test]
-fn over_tcp() {
+fn hanging_up_on_tcp_withdraws() {
     let mut world = World::new();
     drop(world.daemon());
     let token = world.daemon_json().unwrap()["hook_token"].as_str().unwrap().to_owned();
@@ -49,7 +49,7 @@ fn over_tcp() {
 }
 
 #[test]
-fn after_more_was_sent_later() {
+fn hanging_up_after_later_surplus_withdraws() {
     let mut world = World::new();
     drop(world.daemon());
     let mut stream = UnixStream::connect(world.state("daemon.sock")).unwrap();

@@ -1,4 +1,4 @@
-//! A plain HTTP/1.1 client that sends exactly what it is told to, also what no honest client would send.
+//! A plain HTTP/1.1 client. It sends exactly the given bytes, even if no honest client would send them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Longer than any reply takes; a test that gets here has failed.
+/// Longer than any reply takes. A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Reply {
@@ -18,6 +18,14 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    pub(crate) fn read(reader: &mut impl BufRead) -> std::io::Result<Self> {
+        let mut reply = read_head(reader)?;
+        let length = reply.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+        reply.body = vec![0; length];
+        reader.read_exact(&mut reply.body)?;
+        Ok(reply)
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -28,7 +36,7 @@ impl Reply {
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, String::from_utf8_lossy(&self.body)))
     }
 
-    /// Fails the test, with what came instead.
+    /// Fails the test if the status is another one, and shows the body.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
@@ -51,7 +59,7 @@ impl Request<'_> {
         }
         bytes.extend_from_slice(format!("content-length: {}\r\n\r\n", self.body.len()).as_bytes());
         bytes.extend_from_slice(self.body);
-        // A server that refuses early may not read it all.
+        // A server that refuses early may not read the whole body.
         drop(stream.write_all(&bytes));
     }
 
@@ -62,36 +70,37 @@ impl Request<'_> {
     }
 
     pub(crate) fn over_socket(&self, path: &Path) -> std::io::Result<Reply> {
+        Reply::read(&mut self.begin_over_socket(path)?)
+    }
+
+    /// The same, with the reply left to be read later.
+    pub(crate) fn begin_over_socket(&self, path: &Path) -> std::io::Result<BufReader<UnixStream>> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        self.over(stream)
+        Ok(self.begin(stream))
     }
 
-    pub(crate) fn over(&self, mut stream: impl Read + Write) -> std::io::Result<Reply> {
+    pub(crate) fn over(&self, stream: impl Read + Write) -> std::io::Result<Reply> {
+        Reply::read(&mut self.begin(stream))
+    }
+
+    /// Sends it, and leaves the reply to be read later: see [`Reply::read`].
+    pub(crate) fn begin<S: Read + Write>(&self, mut stream: S) -> BufReader<S> {
         self.send(&mut stream);
-        read(&mut BufReader::new(stream))
+        BufReader::new(stream)
     }
 
-    /// Leaves the body to be read as it comes.
+    /// Returns after the head. The caller reads the body as it comes.
     pub(crate) fn stream(&self, address: &str) -> std::io::Result<(Reply, BufReader<TcpStream>)> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         self.stream_over(stream)
     }
 
-    pub(crate) fn stream_over<S: Read + Write>(&self, mut stream: S) -> std::io::Result<(Reply, BufReader<S>)> {
-        self.send(&mut stream);
-        let mut reader = BufReader::new(stream);
+    pub(crate) fn stream_over<S: Read + Write>(&self, stream: S) -> std::io::Result<(Reply, BufReader<S>)> {
+        let mut reader = self.begin(stream);
         Ok((read_head(&mut reader)?, reader))
     }
-}
-
-fn read(reader: &mut impl BufRead) -> std::io::Result<Reply> {
-    let mut reply = read_head(reader)?;
-    let length = reply.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
-    reply.body = vec![0; length];
-    reader.read_exact(&mut reply.body)?;
-    Ok(reply)
 }
 
 fn read_head(reader: &mut impl BufRead) -> std::io::Result<Reply> {

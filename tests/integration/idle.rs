@@ -1,9 +1,6 @@
 //! Waiting costs nothing.
 
-use std::fs;
-use std::thread;
-use std::time::Duration;
-
+use crate::threads::until_quiet;
 use crate::world::{World, call, question};
 
 #[test]
@@ -15,22 +12,8 @@ fn parked_questions_wake_nobody() {
     for n in 0..hooks.len() {
         world.until_open(&format!("s{}__t{n}", n / 60));
     }
-    let pid = world.daemon_pid();
-    let wakeups = || -> Vec<u64> {
-        let mut counts = Vec::new();
-        for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
-            let status = fs::read_to_string(thread.path().join("status")).unwrap();
-            let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-            counts.push(count.unwrap().trim().parse().unwrap());
-        }
-        counts
-    };
-    // Connections of the polls above are closed when their header timeout passes; after that there is nothing left to do.
-    // The time itself is tested here.
-    thread::sleep(Duration::from_secs(11));
-    let before = wakeups();
-    thread::sleep(Duration::from_secs(2));
-    assert_eq!(wakeups(), before);
+    // The polls above have left connections with a time limit. When they are gone, there is nothing left to wake for.
+    until_quiet(world.daemon_pid());
     drop(hooks);
 }
 

@@ -1,4 +1,4 @@
-//! Daemons come and go; questions, hooks and answers do not notice.
+//! Daemons end and start again. Questions, hooks and answers survive it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -33,7 +33,7 @@ fn many_hooks_without_a_daemon_start_one() {
 }
 
 #[test]
-fn a_daemon_started_by_a_hook_is_nobodys_child_and_holds_nothing_of_it() {
+fn a_daemon_started_by_a_hook_is_detached_from_it() {
     let mut world = World::new();
     let (_hook, _) = world.ask("s", "t", &[question("Which?")]);
     let pid = world.daemon_pid();
@@ -48,13 +48,13 @@ fn a_daemon_started_by_a_hook_is_nobodys_child_and_holds_nothing_of_it() {
     for fd in ["fd/0", "fd/1", "fd/2"] {
         assert_eq!(fs::read_link(proc(fd)).unwrap().to_str(), Some("/dev/null"), "{fd}");
     }
-    // The test harness's own pipes are inherited by the hook; none may be left here.
+    // The hook inherits pipes of the test harness. The daemon must not keep any of them.
     let pipes = fs::read_dir(proc("fd")).unwrap().flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
     assert_eq!(pipes.filter(|target| target.to_string_lossy().starts_with("pipe:")).count(), 0);
 }
 
 #[test]
-fn the_daemon_learns_little_of_the_hooks_environment() {
+fn the_daemon_gets_only_a_few_variables_of_the_hooks_environment() {
     let mut world = World::new();
     let mut command = world.command(HOOK);
     command.env("CLAUDE_CODE_MESSAGING_TOKEN", "secret").env("ANTHROPIC_API_KEY", "secret").env("LANG", "C.UTF-8");
@@ -63,7 +63,7 @@ fn the_daemon_learns_little_of_the_hooks_environment() {
     world.until_open("s__t");
     let environment = fs::read_to_string(format!("/proc/{}/environ", world.daemon_pid())).unwrap();
     assert!(!environment.contains("secret") && environment.contains("LANG=C.UTF-8"), "{environment}");
-    // What it does learn, it keeps for the reply.
+    // The daemon keeps these variables for the reply.
     let store = rusqlite::Connection::open(world.state("asks.db")).unwrap();
     let detail: String = store.query_row("SELECT detail FROM asks", [], |row| row.get(0)).unwrap();
     assert!(detail.starts_with(r#"{"client":{"entrypoint":"sdk-cli"},"hook":{"#), "{detail}");
@@ -94,7 +94,7 @@ fn a_daemon_that_is_killed_while_it_starts_is_started_once_more() {
     let bin = world.home().join("bin");
     fs::create_dir(&bin).unwrap();
     fs::copy(HOOK, bin.join("answerback-hook")).unwrap();
-    // The first one dies before it can say anything.
+    // The first daemon dies before it can report anything.
     let script =
         format!("#!/bin/sh\nif mkdir \"$HOME/died\" 2>/dev/null; then kill -9 $$; fi\nexec {ANSWERBACK} \"$@\"\n");
     fs::write(bin.join("answerback"), script).unwrap();
@@ -126,7 +126,7 @@ fn an_answer_outlives_the_daemon_that_took_it() {
     let mut world = World::new();
     for round in 0..10 {
         let (hook, key) = world.ask("s", &format!("t{round}"), &[question("Which?")]);
-        // The hook cannot listen, so the answer can only come from disk.
+        // The hook is stopped, so it can get the answer only from disk.
         signal(hook.pid(), Signal::STOP);
         world.kill_daemon();
         let mut second = world.daemon();
@@ -160,7 +160,7 @@ fn a_question_that_comes_between_two_daemons_is_not_lost() {
     for n in 0..10 {
         let mut daemon = world.daemon();
         signal(daemon.id(), Signal::TERM);
-        // The old one holds the instance for a moment longer.
+        // The old daemon keeps its lock for a moment.
         let (hook, key) = world.ask("s", &format!("t{n}"), &[question("Which?")]);
         daemon.wait().unwrap();
         world.answer(&key, &json!({"Which?": "A"})).expect(200);
@@ -205,12 +205,12 @@ fn a_store_that_is_busy_when_a_hook_comes_back_does_not_lose_its_answer() {
 }
 
 #[test]
-fn hooks_that_are_ended_at_any_moment_leave_nothing_open() {
+fn hooks_that_are_killed_at_any_moment_leave_nothing_open() {
     let mut world = World::new();
     drop(world.daemon());
     for n in 0..30u32 {
         let hook = world.hook(&call("s", &format!("t{n}"), &[question("Which?")]));
-        // Anywhere between its start and its wait: a moment is what is tested here.
+        // The hook ends somewhere between its start and its wait. The sleep is on purpose.
         std::thread::sleep(std::time::Duration::from_micros(u64::from(n) * 150));
         signal(hook.pid(), Signal::TERM);
         hook.finish();
@@ -219,7 +219,7 @@ fn hooks_that_are_ended_at_any_moment_leave_nothing_open() {
 }
 
 #[test]
-fn what_a_dead_daemon_left_behind_is_no_obstacle() {
+fn a_daemon_starts_despite_the_files_of_a_dead_one() {
     let mut world = World::new();
     drop(world.daemon());
     world.kill_daemon();
@@ -230,7 +230,7 @@ fn what_a_dead_daemon_left_behind_is_no_obstacle() {
 }
 
 #[test]
-fn a_hook_that_died_with_its_daemon_is_not_waited_for_forever() {
+fn an_ask_whose_hook_died_with_the_daemon_is_withdrawn() {
     let mut world = World::new();
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     signal(hook.pid(), Signal::STOP);
@@ -253,7 +253,7 @@ fn a_second_daemon_is_refused() {
 }
 
 #[test]
-fn a_taken_port_is_no_obstacle_unless_it_was_asked_for() {
+fn a_daemon_takes_another_port_unless_one_was_asked_for() {
     let mut world = World::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -267,7 +267,7 @@ fn a_taken_port_is_no_obstacle_unless_it_was_asked_for() {
 }
 
 #[test]
-fn it_listens_on_loopback_only() {
+fn the_daemon_listens_on_loopback_only() {
     let mut world = World::new();
     drop(world.daemon());
     let sockets = fs::read_to_string(format!("/proc/{}/net/tcp", world.daemon_pid())).unwrap();
@@ -279,10 +279,10 @@ fn it_listens_on_loopback_only() {
 }
 
 #[test]
-fn a_full_backlog_is_waited_out() {
+fn the_hook_waits_for_a_full_backlog() {
     let mut world = World::new();
     create_state_dir(&world.state("")).unwrap();
-    // Somebody who listens and accepts nothing until its backlog is full.
+    // A listener that accepts nothing, so that its backlog fills up.
     let listener = UnixListener::bind(world.state("daemon.sock")).unwrap();
     rustix::net::listen(&listener, 1).unwrap();
     let socket = world.state("daemon.sock");
@@ -299,12 +299,12 @@ fn a_full_backlog_is_waited_out() {
     };
     let waiting: Vec<_> = std::iter::from_fn(|| full().ok()).take(64).collect();
     assert!(waiting.len() < 64, "the backlog has no end");
-    // With nobody who accepts, the hook gives up in time.
+    // If nobody accepts, the hook gives up in time.
     let hook = world.hook(&call("s", "t", &[question("Which?")]));
     let started = hook.started;
     hook.no_decision();
     assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
-    // With somebody who does, it gets through.
+    // If somebody accepts, the hook gets through.
     let _hook = world.hook(&call("s", "t", &[question("Which?")]));
     for _ in &waiting {
         drop(listener.accept().unwrap());
@@ -316,7 +316,7 @@ fn a_full_backlog_is_waited_out() {
 }
 
 #[test]
-fn a_daemon_that_hangs_does_not_hold_a_question() {
+fn a_daemon_that_hangs_does_not_block_the_hook() {
     let mut world = World::new();
     let daemon = world.daemon();
     signal(daemon.id(), Signal::STOP);

@@ -1,4 +1,4 @@
-//! The two real programs, driven as Claude Code, a person and a companion program drive them.
+//! Tests of the two real programs, used in the way of Claude Code, a person and a companion program.
 //!
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
@@ -47,5 +47,7 @@ mod receiver;
 mod sign_in;
 mod store;
 mod stuck;
+mod threads;
 mod trust;
+mod walls;
 mod world;

@@ -1,4 +1,4 @@
-//! People are told that a question waits, and a button in what they are told answers it.
+//! People are notified about questions, and the buttons of a notification answer them.
 
 use std::fs;
 use std::io::Write;
@@ -28,7 +28,7 @@ fn with_webhook(receiver: &Receiver, notify: &str) -> World {
     ))
 }
 
-/// What a telephone sends when a button is pressed; the daemon's own name stands for the public one.
+/// Sends the request of a phone whose button is pressed. It goes to the daemon itself, not to the public URL.
 fn press(world: &World, action: &Value) -> Reply {
     let path = action["url"].as_str().unwrap().strip_prefix(PUBLIC).unwrap();
     let ticket = action["headers"]["Authorization"].as_str().unwrap();
@@ -37,7 +37,7 @@ fn press(world: &World, action: &Value) -> Reply {
 
 fn send(world: &World, authorization: &str, line: &str, body: &str) -> Reply {
     let headers = [
-        // As a proxy passes it on.
+        // A proxy passes on the public name.
         ("host", PUBLIC.trim_start_matches("https://").to_owned()),
         ("authorization", authorization.to_owned()),
         ("content-type", "application/json".to_owned()),
@@ -47,7 +47,7 @@ fn send(world: &World, authorization: &str, line: &str, body: &str) -> Reply {
     Request { line, headers, body: body.as_bytes() }.over_tcp(&world.address()).unwrap()
 }
 
-/// A question that is also in the terminal.
+/// Opens a question that races the terminal.
 fn race(world: &mut World, session: &str, id: &str) -> Hook {
     let mut call = call(session, id, &[question("Which?")]);
     let mut hook = |call: &Value| {
@@ -89,7 +89,7 @@ fn a_button_answers_and_the_hook_returns_it() {
     let context = reply["additionalContext"].as_str().unwrap();
     assert!(context.starts_with("The user answered from an Answerback notification"), "{context}");
     press(&world, &actions[1]).expect(204);
-    // A ticket may answer, not read.
+    // A ticket may answer but not read.
     let refused = press(&world, &actions[0]).expect(409).json();
     assert_eq!((refused.get("ask"), refused.get("hint")), (None, None));
     let history = String::from_utf8(run(&world, &["history"]).stdout).unwrap();
@@ -97,14 +97,14 @@ fn a_button_answers_and_the_hook_returns_it() {
 }
 
 #[test]
-fn a_ticket_is_good_for_nothing_else() {
+fn a_ticket_can_only_choose_an_option_of_its_ask() {
     let receiver = Receiver::start();
     let mut world = with_ntfy(&receiver, "details = true");
     let (hook, key) = world.ask("s", "t", &[question("Which?")]);
     let action = receiver.next_json()["actions"][0].take();
     let ticket = action["headers"]["Authorization"].as_str().unwrap();
     let body = action["body"].as_str().unwrap();
-    // What is on a button, and no words of somebody who has read the topic.
+    // A ticket takes only an option, so that somebody who reads the topic cannot send words of their own.
     for words in [
         json!({"answers": {"Which?": "do something else"}}),
         json!({"answers": {"Which?": ["A"]}}),
@@ -143,7 +143,7 @@ fn a_ticket_is_good_for_nothing_else() {
         assert_ne!(tampered, ticket);
         send(&world, &tampered, &line, body).expect(401);
     }
-    // The same key asked again is another life, and another notification. It comes alone if nothing else is open.
+    // The same key asked again is another life, with another notification. Nothing else is open then, so that notification has buttons.
     world.post(&format!("/v1/asks/{other}/release"), &json!({})).expect(200);
     world.post(&format!("/v1/asks/{key}/release"), &json!({})).expect(200);
     hook.no_decision();
@@ -151,7 +151,7 @@ fn a_ticket_is_good_for_nothing_else() {
     let (hook, _) = world.ask("s", "t", &[question("Which?")]);
     press(&world, &action).expect(410);
     let again = receiver.next_json();
-    // Nothing is kept of a ticket, and it outlives the daemon.
+    // The daemon stores no tickets, so a ticket survives a restart.
     world.kill_daemon_once_parked(&hook);
     world.until_open(&key);
     press(&world, &again["actions"][0]).expect(204);
@@ -159,7 +159,7 @@ fn a_ticket_is_good_for_nothing_else() {
 }
 
 #[test]
-fn a_webhook_is_told_of_the_opening_and_of_the_end_and_can_check_who_tells() {
+fn a_webhook_gets_signed_events_when_an_ask_is_opened_and_settled() {
     let receiver = Receiver::start();
     let mut world = with_webhook(&receiver, "details = true");
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
@@ -189,30 +189,30 @@ fn a_webhook_is_told_of_the_opening_and_of_the_end_and_can_check_who_tells() {
 }
 
 #[test]
-fn a_person_at_the_terminal_is_not_paged_at_once() {
+fn a_racing_ask_waits_for_the_delay_before_its_notification() {
     let receiver = Receiver::start();
     let mut world = with_webhook(&receiver, "delay_seconds = 3600");
     let racing = race(&mut world, "raced", "t");
     world.until_open("raced__t");
-    // What the doctor asks itself concerns nobody.
+    // The doctor's own questions make no notification.
     assert!(run(&world, &["doctor", "--round-trip"]).status.success());
     let (_first, first) = world.ask("s", "first", &[question("Which?")]);
     assert_eq!(receiver.next_json()["key"], json!(first));
     world.answer("raced__t", &json!({"Which?": "A"})).expect(200);
     drop(racing);
     let (second, key) = world.ask("s", "second", &[question("Which?")]);
-    let told = receiver.next_json();
-    assert_eq!((&told["type"], &told["key"]), (&json!("ask.opened"), &json!(key)));
-    // A daemon that starts again does not tell again, but knows what was told.
+    let notice = receiver.next_json();
+    assert_eq!((&notice["type"], &notice["key"]), (&json!("ask.opened"), &json!(key)));
+    // A new daemon does not repeat the notification, but it knows that there was one.
     world.kill_daemon_once_parked(&second);
     world.until_open(&key);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
-    let told = receiver.next_json();
-    assert_eq!((&told["type"], &told["key"]), (&json!("ask.settled"), &json!(key)));
+    let notice = receiver.next_json();
+    assert_eq!((&notice["type"], &notice["key"]), (&json!("ask.settled"), &json!(key)));
 }
 
 #[test]
-fn without_a_delay_a_race_is_told_at_once() {
+fn without_a_delay_a_racing_ask_gets_its_notification_at_once() {
     let receiver = Receiver::start();
     let mut world = with_ntfy(&receiver, "delay_seconds = 0");
     let _dialog = race(&mut world, "s", "t");
@@ -258,7 +258,7 @@ fn the_desktop_command_gets_text_as_plain_arguments() {
 }
 
 #[test]
-fn nothing_of_a_question_and_no_secret_gets_where_it_does_not_belong() {
+fn questions_and_secrets_do_not_leak() {
     let (ntfy, webhook) = (Receiver::start(), Receiver::start());
     let mut world = World::new();
     let dump = world.home().join("desktop.out");
@@ -305,22 +305,23 @@ fn a_receiver_that_is_down_or_hangs_delays_no_answer() {
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
     let (_hook, _) = world.ask("s", "u", &[question("Which?")]);
     let told = |way: &str| {
-        let line =
-            |log: &str| log.lines().find(|line| line.contains("not told") && line.contains(way)).map(str::to_owned);
+        let line = |log: &str| {
+            log.lines().find(|line| line.contains("notification failed") && line.contains(way)).map(str::to_owned)
+        };
         until(&format!("{way} in the log"), || line(&world.log()))
     };
     let ntfy = told("ntfy");
     assert!(ntfy.contains(&down.to_string()) && ntfy.contains("refused") && !ntfy.contains("my-topic"), "{ntfy}");
     let desktop = told("desktop");
     assert!(desktop.contains("cannot run /nonexistent/show"), "{desktop}");
-    // And it stops at once, whatever is still being sent.
+    // The daemon stops at once, even if a notification is still being sent.
     world.post("/v1/asks/s__u/release", &json!({})).expect(200);
     let output = run(&world, &["stop"]);
     assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
-fn a_burst_is_told_together() {
+fn a_burst_of_questions_shares_a_few_notifications() {
     let receiver = Receiver::start();
     let mut world = with_ntfy(&receiver, "");
     drop(world.daemon());
@@ -328,14 +329,14 @@ fn a_burst_is_told_together() {
         let ask = json!({"questions": [{"question": format!("{n}?")}], "project": "/home/me/shop"});
         world.post("/v1/asks", &ask).expect(201);
     }
-    let (mut told, mut messages) = (0, 0);
-    while told < 20 {
+    let (mut notified, mut messages) = (0, 0);
+    while notified < 20 {
         let title = receiver.next_json()["title"].as_str().unwrap().to_owned();
         let count = title.strip_prefix("shop has ").unwrap().split(' ').next().unwrap();
-        told += if count == "a" { 1 } else { count.parse().unwrap() };
+        notified += if count == "a" { 1 } else { count.parse().unwrap() };
         messages += 1;
     }
-    assert!(told == 20 && messages <= 5, "{messages} messages");
+    assert!(notified == 20 && messages <= 5, "{messages} messages");
 }
 
 #[test]

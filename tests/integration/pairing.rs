@@ -1,11 +1,12 @@
 //! How a phone is let in, and nobody else.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::phone::{LAN, Phone, admin};
+use crate::http::Reply;
+use crate::phone::{LAN, Phone, admin, admin_begins};
+use crate::threads::until_asleep;
 use crate::world::{ANSWERBACK, World, question};
 
 fn begin(world: &World) -> (Value, String, Phone) {
@@ -129,16 +130,17 @@ fn both_sides_are_told_at_once() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let (pairing, path, phone) = begin(&world);
-    thread::scope(|scope| {
-        let looking = scope.spawn(|| admin(&world, &format!("GET {path}?wait=20"), &json!({})).json());
-        let claimed = claim(&phone, &pairing);
-        assert_eq!(looking.join().unwrap()["state"], "claimed");
-        let token = json!({"claim": claimed["claim"]});
-        let phone = &phone;
-        let fetching = scope.spawn(move || phone.send("POST /v1/pairing/token?wait=20", &token).expect(200).json());
-        admin(&world, &format!("POST {path}/confirm"), &json!({"check": claimed["check"]})).expect(200);
-        assert_eq!(fetching.join().unwrap()["token"].as_str().unwrap().len(), 64);
-    });
+    // Each side waits before the other one acts: a daemon that sleeps has taken the request and not answered it.
+    let mut looking = admin_begins(&world, &format!("GET {path}?wait=20"), &json!({}));
+    until_asleep(world.daemon_pid());
+    let claimed = claim(&phone, &pairing);
+    assert_eq!(Reply::read(&mut looking).unwrap().json()["state"], "claimed");
+    let token = json!({"claim": claimed["claim"]});
+    let mut fetching = phone.begin("POST /v1/pairing/token?wait=20", &token);
+    until_asleep(world.daemon_pid());
+    admin(&world, &format!("POST {path}/confirm"), &json!({"check": claimed["check"]})).expect(200);
+    let session = Reply::read(&mut fetching).unwrap().expect(200).json();
+    assert_eq!(session["token"].as_str().unwrap().len(), 64);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::BufReader;
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,11 +69,18 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// What the person does over the socket.
+/// The person does this over the socket.
 pub(crate) fn admin(world: &World, line: &str, body: &Value) -> Reply {
+    Reply::read(&mut admin_begins(world, line, body)).unwrap()
+}
+
+/// The same, with the reply left to be read later.
+pub(crate) fn admin_begins(world: &World, line: &str, body: &Value) -> BufReader<UnixStream> {
     let headers = [("host", "localhost"), ("content-type", "application/json")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    Request { line, headers, body: body.to_string().as_bytes() }.over_socket(&world.state("daemon.sock")).unwrap()
+    let body = body.to_string();
+    let request = Request { line, headers, body: body.as_bytes() };
+    request.begin_over_socket(&world.state("daemon.sock")).unwrap()
 }
 
 /// A phone in the same network, which here is the same machine.
@@ -131,8 +139,13 @@ impl Phone {
     }
 
     pub(crate) fn send(&self, line: &str, body: &Value) -> Reply {
+        Reply::read(&mut self.begin(line, body)).unwrap()
+    }
+
+    /// The same, with the reply left to be read later.
+    pub(crate) fn begin(&self, line: &str, body: &Value) -> BufReader<TlsStream> {
         let body = body.to_string();
-        Request { line, headers: self.headers(), body: body.as_bytes() }.over(self.connect()).unwrap()
+        Request { line, headers: self.headers(), body: body.as_bytes() }.begin(self.connect())
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {

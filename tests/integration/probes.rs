@@ -1,4 +1,4 @@
-//! What the doctor asks itself is nobody's question, and a search finds what people said and were asked.
+//! The doctor's own questions (probes) are hidden, and a search finds only the words of people and their questions.
 
 use std::process::Output;
 
@@ -11,13 +11,13 @@ fn run(world: &World, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn what_the_doctor_asks_itself_is_listed_only_on_request() {
+fn probes_are_listed_only_on_request() {
     let mut world = World::new();
     let (hook, key) = world.ask("doctor-who", "t", &[question("Which?")]);
     world.answer(&key, &json!({"Which?": "A"})).expect(200);
     drop(hook.reply());
     drop(run(&world, &["doctor"]));
-    // A session may be called as it likes.
+    // The name of a session does not make its question a probe.
     let history = String::from_utf8(run(&world, &["history", "--limit", "1"]).stdout).unwrap();
     assert!(history.contains("Which?") && !history.contains("Nothing was found"), "{history}");
     assert!(!history.contains("There are more"), "{history}");
@@ -29,7 +29,7 @@ fn what_the_doctor_asks_itself_is_listed_only_on_request() {
     let list = world.get("/v1/asks?state=all&probes=true").expect(200).json();
     let origins: Vec<_> = list["asks"].as_array().unwrap().iter().map(|ask| &ask["origin"]).collect();
     assert_eq!(origins, ["probe", "claude-code"]);
-    // Nor is it told of as an event, or a project.
+    // A probe is not listed as a project.
     let projects = world.get("/v1/projects").expect(200).json();
     assert_eq!(projects["projects"], json!(["/home/me/shop"]));
 }
@@ -49,7 +49,7 @@ fn a_search_finds_questions_answers_notes_and_reasons_and_nothing_else() {
     for (text, count) in [("colour", 1), ("Which", 2), ("turquoise", 1), ("sea", 1), ("not%20now", 1)] {
         assert_eq!(found(text), count, "{text}");
     }
-    // Options nobody chose, what they mean, and the words of the store itself.
+    // A search does not find options that nobody chose, their descriptions, or the field names of the store.
     for text in ["second", "first", "answered", "dismissed", "description"] {
         assert_eq!(found(text), 0, "{text}");
     }

@@ -1,4 +1,4 @@
-//! A person at the terminal: its own dialog and the daemon ask at once, and the first answer wins.
+//! A person is at the terminal. The dialog and the daemon ask at the same time, and the first answer wins.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn announce(world: &mut World, id: &str) {
     world.until_open(&format!("s__{id}"));
 }
 
-/// It does not name its call.
+/// The hook beside the dialog. It does not name its call.
 fn dialog(world: &mut World) -> Hook {
     hook(world, "PermissionRequest", "", |call| drop(call.as_object_mut().unwrap().remove("tool_use_id")))
 }
@@ -67,7 +67,7 @@ fn an_answer_at_the_terminal_settles_the_ask_and_ends_the_hook_beside_it() {
 }
 
 #[test]
-fn an_answer_without_a_dialog_is_not_given_to_the_next_equal_question() {
+fn an_equal_question_does_not_get_the_answer_of_an_earlier_one() {
     let mut world = World::new();
     for (id, answer) in [("first", "A"), ("second", "B")] {
         announce(&mut world, id);
@@ -101,7 +101,7 @@ fn a_question_that_is_held_outlasts_the_turn_of_another_but_not_the_session() {
 }
 
 #[test]
-fn equal_questions_at_once_are_first_come_first_served() {
+fn equal_questions_at_the_same_time_are_matched_in_their_order() {
     let mut world = World::new();
     announce(&mut world, "first");
     announce(&mut world, "second");
@@ -128,7 +128,7 @@ fn an_answer_that_comes_before_the_dialog_is_not_lost() {
 }
 
 #[test]
-fn a_dialog_that_was_not_announced_is_asked_all_the_same() {
+fn a_dialog_that_was_not_announced_opens_its_own_ask() {
     let mut world = World::new();
     let unannounced = dialog(&mut world);
     let key = crate::world::until("the question", || {
@@ -138,7 +138,7 @@ fn a_dialog_that_was_not_announced_is_asked_all_the_same() {
     assert!(key.starts_with("s__unnamed-"), "{key}");
     world.answer(&key, &json!({"Which?": "B"})).expect(200);
     assert_eq!(decision(unannounced)["behavior"], "allow");
-    // What was received proves it, though it names another call.
+    // The report confirms the answer, although it names another call.
     post_tool_use(&mut world, "t", "B").reply();
     assert_eq!(world.get(&format!("/v1/asks/{key}")).json()["receipt"]["as_sent"], true);
 }
@@ -151,7 +151,7 @@ fn an_announcement_without_a_dialog_is_withdrawn() {
 }
 
 #[test]
-fn a_killed_daemon_is_no_end_of_the_race() {
+fn a_race_survives_a_killed_daemon() {
     let mut world = World::new();
     announce(&mut world, "t");
     let waiting = dialog(&mut world);
@@ -190,7 +190,7 @@ fn a_dismissal_closes_the_dialog_with_its_reason_and_a_release_leaves_it() {
 }
 
 #[test]
-fn events_that_ask_nothing_start_no_daemon() {
+fn events_without_a_question_start_no_daemon() {
     let mut world = World::new();
     for event in ["Stop", "UserPromptSubmit", "SessionEnd", "PostToolUse"] {
         hook(&mut world, event, "t", |_| {}).no_decision();
@@ -199,7 +199,7 @@ fn events_that_ask_nothing_start_no_daemon() {
 }
 
 #[test]
-fn events_of_sessions_without_questions_say_nothing() {
+fn events_of_sessions_without_questions_get_no_output() {
     let mut world = World::new();
     drop(world.daemon());
     for event in ["Stop", "UserPromptSubmit", "SessionEnd", "PostToolUse"] {

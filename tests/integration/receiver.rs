@@ -1,4 +1,4 @@
-//! A server that takes what the daemon posts.
+//! The receiver of notifications in tests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A server that takes whatever is posted to it.
+/// A server that accepts every POST and records it.
 pub(crate) struct Receiver {
     pub(crate) address: String,
     pub(crate) posts: mpsc::Receiver<Post>,

@@ -2,20 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::http::{Reply, Request};
+use crate::phone::admin;
 use crate::world::World;
 
 fn launch(world: &World) -> Value {
-    let headers = vec![("host".to_owned(), "localhost".to_owned())];
-    let request = Request { line: "POST /v1/launch", headers, body: b"" };
-    request.over_socket(&world.state("daemon.sock")).unwrap().expect(201).json()
-}
-
-fn with_token(world: &World, token: Option<&str>, line: &str, body: &Value) -> Reply {
-    let mut headers = world.headers();
-    headers.retain(|(name, _)| name != "authorization");
-    headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
-    Request { line, headers, body: body.to_string().as_bytes() }.over_tcp(&world.address()).unwrap()
+    admin(world, "POST /v1/launch", &json!({})).expect(201).json()
 }
 
 #[test]
@@ -24,19 +15,19 @@ fn a_code_is_traded_once_for_a_token_that_survives_a_restart() {
     drop(world.daemon());
     let code = launch(&world)["code"].clone();
     let body = json!({"code": code});
-    let session = with_token(&world, None, "POST /v1/session", &body).expect(201).json();
+    let session = world.send(None, "POST /v1/session", &body).expect(201).json();
     let token = session["token"].as_str().unwrap();
-    with_token(&world, None, "POST /v1/session", &body).expect(410);
-    with_token(&world, None, "POST /v1/session", &json!({"code": "guess"})).expect(410);
+    world.send(None, "POST /v1/session", &body).expect(410);
+    world.send(None, "POST /v1/session", &json!({"code": "guess"})).expect(410);
 
     world.kill_daemon();
     drop(world.daemon());
-    with_token(&world, Some(token), "GET /v1/asks", &json!({})).expect(200);
-    with_token(&world, Some(token), "POST /v1/launch", &json!({})).expect(403);
+    world.send(Some(token), "GET /v1/asks", &json!({})).expect(200);
+    world.send(Some(token), "POST /v1/launch", &json!({})).expect(403);
     let question = json!({"questions": [{"question": "Q?"}]});
-    let ask = with_token(&world, Some(token), "POST /v1/asks", &question).expect(201).json();
+    let ask = world.send(Some(token), "POST /v1/asks", &question).expect(201).json();
     let line = format!("POST /v1/asks/{}/answer", ask["key"].as_str().unwrap());
-    let settled = with_token(&world, Some(token), &line, &json!({"answers": {"Q?": "yes"}})).expect(200).json();
+    let settled = world.send(Some(token), &line, &json!({"answers": {"Q?": "yes"}})).expect(200).json();
     assert_eq!(settled["outcome"]["by"]["channel"], "page");
 }
 
@@ -45,9 +36,9 @@ fn no_secret_is_written_where_it_need_not_be() {
     let mut world = World::with_config("log_level = \"trace\"\n");
     drop(world.daemon());
     let code = launch(&world)["code"].as_str().unwrap().to_owned();
-    let session = with_token(&world, None, "POST /v1/session", &json!({"code": code})).expect(201).json();
+    let session = world.send(None, "POST /v1/session", &json!({"code": code})).expect(201).json();
     let page_token = session["token"].as_str().unwrap().to_owned();
-    with_token(&world, Some(&page_token), "GET /v1/asks", &json!({})).expect(200);
+    world.send(Some(&page_token), "GET /v1/asks", &json!({})).expect(200);
     let everywhere = std::fs::read_dir(world.state("")).unwrap().flatten();
     for file in everywhere {
         let bytes = std::fs::read(file.path()).unwrap_or_default();

@@ -3,9 +3,8 @@
 use std::fs;
 
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::http::Request;
 use crate::world::{ANSWERBACK, World, call, question};
 
 #[test]
@@ -75,11 +74,7 @@ fn the_second_schema_still_loads_and_its_page_stays_signed_in() {
     connection.execute(&format!("UPDATE page_sessions SET created_at = {now} - 86400000"), []).unwrap();
     drop(connection);
     drop(world.daemon());
-    let mut headers = world.headers();
-    headers.retain(|(name, _)| name != "authorization");
-    headers.push(("authorization".into(), format!("Bearer {token}")));
-    let request = Request { line: "GET /v1/asks?state=all", headers, body: b"" };
-    let list = request.over_tcp(&world.address()).unwrap().expect(200).json();
+    let list = world.send(Some(token), "GET /v1/asks?state=all", &json!({})).expect(200).json();
     let asks = list["asks"].as_array().unwrap();
     let answered = asks.iter().find(|ask| ask["key"] == "s2__answered").unwrap();
     assert_eq!(answered["outcome"]["by"], json!({"channel": "page", "agent": "browser/1.0"}));
@@ -119,4 +114,73 @@ fn the_third_schema_still_loads_and_its_open_questions_go_on() {
     drop(world.daemon());
     let program = world.get("/v1/asks/program-2c0b43d5ef97__4c44cf43647a").expect(200).json();
     assert_eq!(program["state"], "open");
+}
+
+#[test]
+fn the_fourth_schema_still_loads_is_sound_and_can_be_answered() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v4.sql")).unwrap();
+    let now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+    connection.execute(&format!("UPDATE devices SET last_seen_at = {now} - 86400000"), []).unwrap();
+    drop(connection);
+    let store_is_sound = |world: &World| {
+        let doctor = world.command(ANSWERBACK).args(["doctor", "--json"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+        let about_store = report["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "store");
+        assert_eq!(about_store.unwrap()["level"], "ok", "{report}");
+    };
+    // The first look is at the file as the old version left it. Then the doctor's own question starts a daemon.
+    store_is_sound(&world);
+    store_is_sound(&world);
+
+    let list = world.get("/v1/asks?state=all").expect(200).json();
+    let mut found: Vec<_> = list["asks"].as_array().unwrap().iter().collect();
+    found.sort_unstable_by_key(|ask| ask["id"].as_i64());
+    let (expired, deploy) = ("program-ccf159e950de__c7cbf1f1e31a", "program-2d2a2ac61aee__b7146bdfe63e");
+    let outcomes: Vec<_> =
+        found.iter().map(|ask| (ask["key"].as_str().unwrap(), ask["outcome"]["kind"].as_str())).collect();
+    assert_eq!(
+        outcomes,
+        [
+            ("s4__answered", Some("answered")),
+            ("s4__terminal", Some("answered_in_terminal")),
+            ("s4__dismissed", Some("dismissed")),
+            ("s4__released", Some("released")),
+            ("s4__withdrawn", Some("withdrawn")),
+            (expired, Some("expired")),
+            ("s4__deferred", None),
+            (deploy, None),
+            ("s4__open", None),
+        ]
+    );
+    assert!(found.iter().all(|ask| ask["kind"] == "question" && ask["subject"].is_null()), "{list}");
+    assert_eq!(found[0]["outcome"]["notes"], json!({"Which?": "a note"}));
+    assert_eq!(found[0]["outcome"]["by"], json!({"channel": "page", "agent": "browser/1.0", "device": "Anna's phone"}));
+    assert_eq!((&found[0]["receipt"]["as_sent"], &found[1]["receipt"]["as_sent"]), (&json!(true), &json!(true)));
+    assert_eq!(found[1]["outcome"]["answers"], json!({"Which?": "B"}));
+    assert_eq!(found[2]["outcome"]["reason"], "not today");
+    assert_eq!((&found[6]["deferred"], &found[7]["project"]), (&json!(true), &json!("/home/me/site")));
+
+    // Both devices are still signed in.
+    for token in [
+        "44f5b3666c6716ea6aab6316afaf2fc978fe02bd7c60c1e39b128f43ed85e6b1",
+        "5e179b0f0034d1c301f02e0d4db6e312cc92a3f47f78e61ad3c9011a0f6a41c2",
+    ] {
+        world.send(Some(token), "GET /v1/asks", &json!({})).expect(200);
+    }
+
+    // A hook that lost its daemon comes back, and everything that is open can be answered.
+    let mut command = world.command(crate::world::HOOK);
+    command.env("CLAUDE_PID", "4711");
+    let mut asked = question("Which?");
+    asked["options"][0]["preview"] = json!("look");
+    let hook = world.hook_with(command, call("s4", "open", &[asked]).to_string().as_bytes());
+    world.until_parked(&hook);
+    world.answer("s4__open", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+    world.answer("s4__deferred", &json!({"Which?": "B"})).expect(200);
+    world.answer(deploy, &json!({"Deploy?": "Yes"})).expect(200);
+    store_is_sound(&world);
 }

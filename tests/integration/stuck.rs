@@ -1,4 +1,4 @@
-//! Whatever the daemon, its store or its disk is stuck in, Claude Code has its own dialog within two seconds.
+//! If the daemon, its store or its disk is stuck, Claude Code opens its own dialog within two seconds. Each test is one such case.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::faults::Faults;
 use crate::world::{HOOK, World, call, question, signal, until};
 
-/// The promise of two seconds, and what starting a process takes on a busy machine.
+/// The promised two seconds, and some time to start a process on a busy machine.
 const DIALOG: Duration = Duration::from_millis(2200);
 /// How often each case is tried. `ANSWERBACK_ROUNDS` asks for more, to measure.
 const ROUNDS: usize = 3;
@@ -40,7 +40,7 @@ fn in_time(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let (middle, longest) = (times[times.len() / 2], times[times.len() - 1]);
     println!("time to the dialog, {what}: p50 {middle:.2?}, max {longest:.2?} of {}", times.len());
-    // The middle one: a busy machine may delay any single process.
+    // The median counts, because a busy machine may delay any single process.
     assert!(middle < DIALOG, "{what}: {middle:?}");
 }
 
@@ -48,7 +48,7 @@ fn small(round: usize) -> Value {
     call("s", &format!("t{round}"), &[question("Which?")])
 }
 
-/// As large as a call can be, nearly.
+/// Nearly as large as a call may be.
 fn large(round: usize) -> Value {
     let mut large = small(round);
     large["tool_input"]["metadata"] = json!("x".repeat(900_000));
@@ -94,11 +94,11 @@ fn a_store_that_another_program_has_locked() {
     let other = rusqlite::Connection::open(world.state("asks.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     opens_the_dialog(&mut world, "a locked store", small);
-    // A person is told why.
+    // The reply to a person says why.
     let refused = world.post("/v1/asks", &json!({"questions": [question("Which?")]})).expect(503).json();
     assert!(refused["title"].as_str().unwrap().contains("database is locked"), "{refused}");
     other.execute_batch("ROLLBACK").unwrap();
-    // What could not be stored in time has no hook any more, and does not stay in the list.
+    // The questions that could not be stored in time have no hook now, and do not stay in the list.
     until("nothing to be open", || {
         let open = world.get("/v1/asks").json()["asks"].as_array().unwrap().len();
         (open == 0).then_some(())
@@ -110,7 +110,7 @@ fn a_store_that_another_program_has_locked() {
 
 #[test]
 fn a_disk_that_takes_long_and_then_fails() {
-    // Each time another daemon: one that cannot trust its disk ends.
+    // Each round needs another daemon, because a daemon that cannot trust its disk ends.
     let times = (0..rounds()).map(|round| {
         let mut world = World::new();
         let faults = Faults::new(world.home());
@@ -130,7 +130,7 @@ fn a_full_disk() {
     faults.fail_writes(Errno::NOSPC);
     opens_the_dialog(&mut world, "a full disk", small);
     opens_the_dialog(&mut world, "a full disk, the end of a session", session_end);
-    // The question from before is still there, and its answer is not taken for saved.
+    // The earlier question is still open, and the daemon does not claim that its answer is saved.
     let reply = world.answer("s__before", &json!({"Which?": "A"}));
     assert_eq!(reply.status, 503, "{}", reply.json());
     faults.heal();
@@ -143,7 +143,7 @@ fn a_state_directory_that_cannot_be_written() {
     let mut world = World::new();
     fs::create_dir_all(world.state("")).unwrap();
     fs::set_permissions(world.state(""), std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
-    // The mode does not keep root out: then the hook runs as nobody, in a home of nobody's.
+    // Root may write in spite of the mode. So if this test runs as root, the hook runs as nobody, in a home that belongs to nobody.
     if rustix::process::geteuid().is_root() {
         world.give_to_nobody();
     }
@@ -163,7 +163,7 @@ fn a_state_directory_that_cannot_be_written() {
 }
 
 #[test]
-fn as_many_questions_as_there_may_be() {
+fn the_maximum_number_of_questions() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     world.stop_daemon(&mut daemon);

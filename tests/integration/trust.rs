@@ -1,4 +1,4 @@
-//! Hooks and commands speak to nobody but the daemon of their own user.
+//! Hooks and commands talk only to the daemon of their own user.
 
 use std::fs;
 use std::io::Read;
@@ -16,14 +16,14 @@ use serde_json::json;
 
 use crate::world::{ANSWERBACK, HOOK, NOBODY, World, call, question};
 
-/// Another user of this machine who listens on a socket, and would answer for us.
+/// A listener of another user on this machine. It would answer in our place.
 struct Stranger {
     socket: PathBuf,
     received: mpsc::Receiver<usize>,
 }
 
 impl Stranger {
-    /// In a directory of theirs. Only root can do this.
+    /// Listens in a directory of that user. Only root can do this.
     fn listen(dir: &Path) -> Self {
         fs::create_dir_all(dir).unwrap();
         std::os::unix::fs::lchown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -33,7 +33,7 @@ impl Stranger {
         let (count, received) = mpsc::channel();
         let path = socket.clone();
         thread::spawn(move || {
-            // Of this thread alone: the kernel notes who begins to listen.
+            // This changes only this thread. The kernel records the user that begins to listen.
             let (uid, gid) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
             rustix::thread::set_thread_res_gid(gid, gid, gid).unwrap();
             rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
@@ -49,7 +49,7 @@ impl Stranger {
         Self { socket, received }
     }
 
-    /// That whoever connected hung up without a word.
+    /// Checks that the client hung up without sending anything.
     #[track_caller]
     fn got_nothing(&self) {
         assert_eq!(self.received.recv_timeout(Duration::from_secs(20)), Ok(0));
@@ -80,7 +80,7 @@ fn a_state_directory_of_another_user_is_not_used() {
 }
 
 #[test]
-fn a_socket_of_another_user_is_told_nothing() {
+fn nothing_is_sent_to_a_socket_of_another_user() {
     if !is_root() {
         return;
     }
@@ -113,7 +113,7 @@ fn a_directory_that_others_can_use_is_not_used() {
 }
 
 #[test]
-fn every_directory_that_is_made_is_its_owners_alone_whatever_the_umask() {
+fn new_directories_are_private_whatever_the_umask() {
     let mut world = World::new();
     let mut command = world.command(HOOK);
     #[allow(unsafe_code)]

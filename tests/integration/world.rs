@@ -1,4 +1,4 @@
-//! A scratch `HOME` with the real programs in it, and everything they started ended with it.
+//! A scratch `HOME` for the real programs. When it is dropped, it ends every process that they started.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +20,7 @@ pub(crate) const ANSWERBACK: &str = env!("CARGO_BIN_EXE_answerback");
 /// A user with no rights.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Longer than anything takes, even on a busy machine; a test that waits so long has failed.
+/// Longer than anything takes, even on a busy machine. A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
@@ -28,7 +28,7 @@ pub(crate) struct World {
     children: Vec<u32>,
 }
 
-/// Waits until a condition holds: for what nothing can be asked to announce.
+/// Polls until a condition holds. Only for conditions that nothing announces.
 #[track_caller]
 pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -57,7 +57,7 @@ pub(crate) fn call(session: &str, tool_use_id: &str, questions: &[Value]) -> Val
 
 pub(crate) fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.cast_signed()).unwrap();
-    // It may be gone already, which is what most signals are sent for.
+    // The process may be gone already. That is fine, because most signals are there to end it.
     let _ = kill_process(pid, signal);
 }
 
@@ -66,7 +66,7 @@ impl World {
         Self::with_config("")
     }
 
-    /// The port is always a free one.
+    /// The daemon takes any free port.
     pub(crate) fn with_config(config: &str) -> Self {
         let world = Self { home: tempfile::tempdir().unwrap(), children: Vec::new() };
         world.write_config(&format!("port = 0\n{config}"));
@@ -107,12 +107,12 @@ impl World {
     pub(crate) fn hook_with(&mut self, mut command: Command, stdin: &[u8]) -> Hook {
         let mut child = command.spawn().unwrap();
         self.children.push(child.id());
-        // A hook that gives up early may not read it all.
+        // A hook that gives up early may not read all of its input.
         drop(child.stdin.take().unwrap().write_all(stdin));
         Hook { child, started: Instant::now() }
     }
 
-    /// Starts a hook and waits until its question is open and the hook knows it.
+    /// Starts a hook, and waits until its question is open and the hook knows that it is parked.
     pub(crate) fn ask(&mut self, session: &str, tool_use_id: &str, questions: &[Value]) -> (Hook, String) {
         let hook = self.hook(&call(session, tool_use_id, questions));
         let key = format!("{session}__{tool_use_id}");
@@ -126,10 +126,15 @@ impl World {
         self.daemon_with(|_| ())
     }
 
-    /// The same, after its command was changed.
+    /// Like [`Self::daemon`], but `prepare` changes the command first.
     pub(crate) fn daemon_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Child {
         let mut command = self.command(ANSWERBACK);
         prepare(command.args(["daemon", "--background"]));
+        self.daemon_of(command)
+    }
+
+    /// A daemon that this command starts. Waits until it can be reached.
+    pub(crate) fn daemon_of(&mut self, mut command: Command) -> Child {
         let mut child = command.spawn().unwrap();
         self.children.push(child.id());
         let mut said = String::new();
@@ -144,13 +149,13 @@ impl World {
         self.until_ended(daemon);
     }
 
-    /// How a daemon ended that ends by itself.
+    /// Waits for a daemon that ends by itself.
     #[track_caller]
     pub(crate) fn until_ended(&self, daemon: &mut Child) -> ExitStatus {
         until("the daemon's end", || daemon.try_wait().unwrap())
     }
 
-    /// Makes this world somebody else's: of a user with no rights. Only root can do that.
+    /// Gives all files of this world to a user without rights. Only root can do that.
     pub(crate) fn give_to_nobody(&self) {
         let mut left = vec![self.home().to_path_buf()];
         while let Some(path) = left.pop() {
@@ -161,7 +166,7 @@ impl World {
         }
     }
 
-    /// What `daemon.json` says, once there is one.
+    /// The content of `daemon.json`, if the file exists.
     pub(crate) fn daemon_json(&self) -> Option<Value> {
         serde_json::from_str(&fs::read_to_string(self.state("daemon.json")).ok()?).ok()
     }
@@ -171,7 +176,7 @@ impl World {
         u32::try_from(pid).unwrap()
     }
 
-    /// `kill -9`, and waits until it is dead: its lock is free then, whoever takes it next.
+    /// Kills the daemon with `kill -9`, and waits until it is dead. Then its lock is free.
     pub(crate) fn kill_daemon(&self) -> u32 {
         let pid = self.daemon_pid();
         signal(pid, Signal::KILL);
@@ -179,14 +184,15 @@ impl World {
         pid
     }
 
-    /// The same, once a hook's call was taken: it polls then, and comes back.
+    /// Kills the daemon once a hook is parked, and waits for the daemon that the hook starts.
     pub(crate) fn kill_daemon_once_parked(&self, hook: &Hook) {
         self.until_parked(hook);
         let pid = self.kill_daemon();
         self.until_daemon_other_than(pid);
     }
 
-    /// Waits until a hook knows that its question is stored: then it polls without a time limit. One that has ended knew it, too.
+    /// Waits until a hook knows that its question is stored. From then on, the hook polls without a time limit. A hook that has ended counts
+    /// too.
     pub(crate) fn until_parked(&self, hook: &Hook) {
         until("the hook to be parked", || {
             let Ok(call) = fs::read_to_string(format!("/proc/{}/syscall", hook.pid())) else { return Some(()) };
@@ -220,13 +226,20 @@ impl World {
 
     /// The headers of an honest companion program.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
-        [
-            ("host", self.address()),
-            ("authorization", format!("Bearer {}", self.token())),
-            ("content-type", "application/json".to_owned()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .to_vec()
+        self.headers_with(Some(&self.token()))
+    }
+
+    /// The same with another token, or without one.
+    pub(crate) fn headers_with(&self, token: Option<&str>) -> Vec<(String, String)> {
+        let mut headers = vec![("host", self.address()), ("content-type", "application/json".to_owned())];
+        headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
+        headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// A request with this token, or without one.
+    pub(crate) fn send(&self, token: Option<&str>, line: &str, body: &Value) -> Reply {
+        let (headers, body) = (self.headers_with(token), body.to_string());
+        Request { line, headers, body: body.as_bytes() }.over_tcp(&self.address()).unwrap()
     }
 
     pub(crate) fn try_get(&self, path: &str) -> std::io::Result<Reply> {
@@ -250,7 +263,7 @@ impl World {
         self.post(&format!("/v1/asks/{key}/answer"), &json!({"answers": answers}))
     }
 
-    /// The open asks, once this one is among them. Knows that the daemon may be starting, or starting again.
+    /// Waits until this ask is open. The daemon may still be starting, or starting again.
     pub(crate) fn until_open(&self, key: &str) {
         let open = |list: &Value| list["asks"].as_array().unwrap().iter().any(|ask| ask["key"] == key);
         until(&format!("{key} to open: {}", self.log()), || {
@@ -264,7 +277,7 @@ impl World {
         });
     }
 
-    /// The ask, once it is settled.
+    /// Waits until the ask is settled, and returns it.
     pub(crate) fn settled(&self, key: &str) -> Value {
         let ask = self.get(&format!("/v1/asks/{key}?wait=20")).expect(200).json();
         assert_eq!(ask["state"], "settled", "{ask}");
@@ -273,7 +286,7 @@ impl World {
 }
 
 fn is_dead(pid: u32) -> bool {
-    // A zombie has let go of everything once all its threads have ended; its parent may be a waiting hook.
+    // A zombie counts as dead. It has released everything once its threads have ended, and its parent may be a waiting hook.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     threads == 0 || (threads == 1 && stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
@@ -281,7 +294,7 @@ fn is_dead(pid: u32) -> bool {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // Hooks first: they would start another daemon.
+        // The hooks end first, because they would start another daemon.
         for child in &self.children {
             signal(*child, Signal::KILL);
         }
@@ -306,7 +319,7 @@ pub(crate) struct Hook {
 }
 
 impl Hook {
-    /// Any program that is waited for like a hook.
+    /// Starts any program that the test waits for as for a hook.
     pub(crate) fn start(command: &mut Command) -> Self {
         Self { child: command.spawn().unwrap(), started: Instant::now() }
     }
@@ -315,17 +328,17 @@ impl Hook {
         self.child.id()
     }
 
-    /// Closes the other end of its standard output.
+    /// Closes the reading end of the hook's standard output.
     pub(crate) fn stop_listening(&mut self) {
         drop(self.child.stdout.take());
     }
 
-    /// Whether it waits still.
+    /// Whether the hook is still waiting.
     pub(crate) fn is_waiting(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// What it said, once it has ended. Claude Code must always see a success.
+    /// Waits for the hook's end and returns its output. The hook must always succeed.
     #[track_caller]
     pub(crate) fn output(self) -> Output {
         let output = self.finish();
@@ -333,7 +346,7 @@ impl Hook {
         output
     }
 
-    /// However it ended; one that does not end is killed, which no test takes for an end of its own.
+    /// Waits for the hook's end, whatever its status. A hook that does not end is killed, and its status shows that.
     pub(crate) fn finish(self) -> Output {
         let pid = self.pid();
         let (ended, end) = mpsc::channel::<()>();
@@ -347,7 +360,7 @@ impl Hook {
         output
     }
 
-    /// Its decision.
+    /// The decision that the hook printed.
     #[track_caller]
     pub(crate) fn reply(self) -> Value {
         let output = self.output();
@@ -356,7 +369,7 @@ impl Hook {
         reply["hookSpecificOutput"].take()
     }
 
-    /// It made none.
+    /// Checks that the hook printed no decision.
     #[track_caller]
     pub(crate) fn no_decision(self) -> Output {
         let output = self.output();

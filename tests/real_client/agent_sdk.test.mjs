@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { agentSdk } from "./lib/drivers/agent_sdk.mjs";
 import { Host } from "./lib/drivers/host.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE, LAYOUT, LICENCE, PLATFORMS } from "./lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE, TWO_LAYOUTS as LAYOUT, LICENCE, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 scenario("SDK: an answer with a note", async (world) => {

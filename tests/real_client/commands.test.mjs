@@ -4,9 +4,9 @@ import path from "node:path";
 import { CLAUDE } from "./lib/clients.mjs";
 import { oneShot } from "./lib/drivers/one_shot.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE, LICENCE } from "./lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE, LICENCE } from "../lib/questions.mjs";
 import { Terminal } from "./lib/terminal.mjs";
-import { within } from "./lib/until.mjs";
+import { within } from "../lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const TOOL = "AskUserQuestion";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { CLAUDE } from "./lib/clients.mjs";
 import { expectAnswered } from "./lib/expect.mjs";
-import { ask, DATABASE } from "./lib/questions.mjs";
-import { within } from "./lib/until.mjs";
+import { ask, TWO_DATABASES as DATABASE } from "../lib/questions.mjs";
+import { within } from "../lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
 scenario("defer: the run ends, the daemon restarts, the resumed run gets the answer", async (world) => {

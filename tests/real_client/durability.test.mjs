@@ -5,8 +5,8 @@ import { agentSdk } from "./lib/drivers/agent_sdk.mjs";
 import { oneShot } from "./lib/drivers/one_shot.mjs";
 import { streamJson } from "./lib/drivers/stream_json.mjs";
 import { expectAnswered } from "./lib/expect.mjs";
-import { kill, processesOf } from "./lib/process.mjs";
-import { ask, DATABASE, PLATFORMS } from "./lib/questions.mjs";
+import { kill, processesOf } from "../lib/process.mjs";
+import { ask, TWO_DATABASES as DATABASE, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 scenario("the daemon is killed while a question waits: the hook starts it again and the answer arrives", async (world) => {

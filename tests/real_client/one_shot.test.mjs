@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { oneShot } from "./lib/drivers/one_shot.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE, LAYOUT, LICENCE, PLATFORMS } from "./lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE, TWO_LAYOUTS as LAYOUT, LICENCE, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 scenario("one-shot: a single choice", async (world) => {

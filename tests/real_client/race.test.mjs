@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Dialog } from "./lib/dialog.mjs";
 import { interactive, prompt } from "./lib/drivers/interactive.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE, LICENCE } from "./lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE, LICENCE } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const DECLINED = "User declined to answer questions";

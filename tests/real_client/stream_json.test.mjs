@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Host } from "./lib/drivers/host.mjs";
 import { streamJson } from "./lib/drivers/stream_json.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
-import { ask, DATABASE, LAYOUT, PLATFORMS } from "./lib/questions.mjs";
+import { ask, TWO_DATABASES as DATABASE, TWO_LAYOUTS as LAYOUT, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
 
 scenario("stream-json: several labels, then a second turn of the same session", async (world) => {

@@ -194,7 +194,7 @@ impl Locked {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 fn copy_name(bytes: &[u8]) -> String {

@@ -39,7 +39,8 @@ impl Foot {
                 foot.tell("Leave? Nothing is sent, what you entered is lost.", area, most)
             }
             _ => {
-                if let Some(message) = &state.message {
+                // On a screen of one or two lines, the row with the cursor is worth more than a message.
+                if let Some(message) = state.message.as_ref().filter(|_| most > 0) {
                     foot.tell(message, area, most);
                 }
                 let note = state.entries.get(state.place).map_or("", |entry| &entry.note);

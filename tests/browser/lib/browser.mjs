@@ -1,18 +1,22 @@
 // The real Chromium, one for each test file.
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { required } from "../../lib/environment.mjs";
 
-const modules = path.join(process.env.ANSWERBACK_TEST_BROWSER ?? "", "node_modules");
-const load = (file) => import(pathToFileURL(path.join(modules, file)));
-const { chromium } = await load("playwright-core/index.mjs");
+/** @typedef {{ phone?: boolean } & import("playwright-core").BrowserContextOptions} ProfileOptions */
 
-// Without the rest it looks for its maker's servers at every start.
+const modules = path.join(required("ANSWERBACK_TEST_BROWSER"), "node_modules");
+/** @type {typeof import("playwright-core")} */
+const { chromium } = await import(pathToFileURL(path.join(modules, "playwright-core/index.mjs")).href);
+
+// Without the last four, Chromium contacts its maker's servers at every start.
 const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+/** @type {Promise<import("playwright-core").Browser> | undefined} */
 let running;
 
-async function browser() {
-  const root = process.getuid() === 0 ? ["--no-sandbox"] : [];
+function browser() {
+  const root = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   running ??= chromium.launch({ executablePath: process.env.ANSWERBACK_TEST_CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...root] });
   return running;
 }
@@ -21,7 +25,7 @@ export async function closeBrowser() {
   await (await running)?.close();
 }
 
-/** A profile of its own; `phone` is 360 px wide and touched. */
+/** A browser profile of its own. A `phone` is 360 px wide and has a touch screen. @param {ProfileOptions} [options] */
 export async function browserContext({ phone = false, ...options } = {}) {
   const device = phone ? { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 } : { viewport: { width: 1100, height: 860 } };
   return (await browser()).newContext({ reducedMotion: "no-preference", ...device, ...options });

@@ -4,7 +4,7 @@ const CALL = "top.hit()";
 const TAGS = ["script", "img", "svg", "iframe", "object", "embed", "video", "audio", "body", "details", "input", "select", "marquee", "math", "style", "link", "base", "meta", "form", "template"];
 const HANDLERS = ["onerror", "onload", "onfocus", "ontoggle", "onmouseover", "onanimationstart", "onpointerenter", "onbegin"];
 
-/** All of them, those that want out going to this address. */
+/** All of them. Those that try to get out go to this address. @param {string} outside */
 export function hostile(outside) {
   const markup = TAGS.flatMap((tag) => [
     `<${tag} src=x onerror=${CALL} onload=${CALL} autofocus onfocus=${CALL}>`,

@@ -1,4 +1,4 @@
-//! A disk that fails on demand, for the daemon of a test: a small library stands between it and the calls that write.
+//! A disk that fails on demand, for the daemon of a test. A small preloaded library replaces the system calls that write.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-/// What the disk of one daemon does. Dropping it does not heal the disk: [`Faults::heal`] does.
+/// The faults of one daemon's disk. Dropping this value does not end them. [`Faults::heal`] does.
 pub(crate) struct Faults {
     control: PathBuf,
 }
@@ -29,14 +29,14 @@ fn library() -> &'static Path {
 }
 
 impl Faults {
-    /// For a daemon that is started with [`Faults::prepare`]. The disk works until it is told otherwise.
+    /// Needs a daemon that is started with [`Faults::prepare`]. The disk has no faults at first.
     pub(crate) fn new(home: &Path) -> Self {
         let faults = Self { control: home.join("faults") };
         faults.heal();
         faults
     }
 
-    /// The wall clock of a daemon that is about to be started is so many seconds ahead.
+    /// Sets the wall clock of a daemon ahead by this many seconds. Must be called before the daemon is started.
     pub(crate) fn set_clock(daemon: &mut Command, seconds_ahead: i64) {
         daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_CLOCK", seconds_ahead.to_string());
     }
@@ -46,12 +46,12 @@ impl Faults {
         program.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_SYNCS", file);
     }
 
-    /// Puts the library under a daemon that is about to be started.
+    /// Preloads the library into a daemon. Must be called before the daemon is started.
     pub(crate) fn prepare(&self, daemon: &mut Command) {
         daemon.env("LD_PRELOAD", library()).env("ANSWERBACK_TEST_FAULTS", &self.control);
     }
 
-    /// Every sync of the store takes so long and then fails.
+    /// From now on, every sync of the store takes this long and then fails.
     pub(crate) fn fail_syncs(&self, error: Errno, after_milliseconds: u32) {
         self.say(&format!("sync {} {after_milliseconds} always\n", error.raw_os_error()));
     }
@@ -76,7 +76,7 @@ impl Faults {
         self.say("");
     }
 
-    /// Renamed into place, so that a call that looks meanwhile sees the old word or the new one.
+    /// The file is renamed into place, so that a call at the same time reads either the old word or the new one.
     fn say(&self, word: &str) {
         let new = self.control.with_extension("new");
         fs::write(&new, word).unwrap();

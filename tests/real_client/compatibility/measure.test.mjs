@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after } from "node:test";
-import { CLAUDE, required } from "../lib/clients.mjs";
+import { required } from "../../lib/environment.mjs";
+import { CLAUDE } from "../lib/clients.mjs";
 import { Dialog } from "../lib/dialog.mjs";
 import { interactive } from "../lib/drivers/interactive.mjs";
-import { ask, DATABASE } from "../lib/questions.mjs";
-import { within } from "../lib/until.mjs";
+import { ask, TWO_DATABASES as DATABASE } from "../../lib/questions.mjs";
+import { within } from "../../lib/until.mjs";
 import { scenario } from "../lib/world.mjs";
 
 const TOOL = "AskUserQuestion";

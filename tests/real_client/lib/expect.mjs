@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 
-/** The model was shown these answers (a text, or an array of labels) in the tool result and in an additional context. */
+/**
+ * Expects that the model was shown these answers in the tool result and in an additional context.
+ * @param {import("./shown.mjs").Shown} shown
+ * @param {import("../../lib/questions.mjs").Call} call
+ * @param {Answer["answers"]} answers
+ */
 export function expectAnswered(shown, call, answers) {
   const { text, isError } = shown.result(call);
   assert.equal(isError, false, text);
@@ -12,13 +17,22 @@ export function expectAnswered(shown, call, answers) {
   );
 }
 
+/**
+ * @param {string} text
+ * @param {string} part
+ */
 export function expectIncludes(text, part) {
   assert.ok(text.includes(part), `expected ${JSON.stringify(part)} in ${JSON.stringify(text)}`);
 }
 
-/** The context quotes every text as JSON in which nothing can close a tag, and an answer follows its question. */
+/**
+ * Whether a context states an answer after its question. It quotes both as JSON in which nothing can close a tag.
+ * @param {string} context
+ * @param {string} question
+ * @param {string} answer
+ */
 function states(context, question, answer) {
-  const quoted = (text) => JSON.stringify(text).replaceAll("</", "<\\/");
+  const quoted = (/** @type {string} */ text) => JSON.stringify(text).replaceAll("</", "<\\/");
   const at = context.indexOf(quoted(question));
   return at >= 0 && context.indexOf(quoted(answer), at) > at;
 }

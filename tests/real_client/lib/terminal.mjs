@@ -1,18 +1,24 @@
-// A terminal with a person at it: tmux shows what they see, and presses what they press.
+// A terminal with a person at it. tmux shows the screen and presses the keys.
 import fs from "node:fs/promises";
 import path from "node:path";
-import { until, within } from "./until.mjs";
+import { until, within } from "../../lib/until.mjs";
 
 export class Terminal {
   #world;
   #socket;
 
+  /** @param {import("./world.mjs").ClientWorld} world */
   constructor(world) {
     this.#world = world;
     this.#socket = path.join(world.home, "tmux");
   }
 
-  /** A terminal in the project that runs this command line and stays when it has ended. */
+  /**
+   * A terminal in the project. It runs this command line, and stays open after that has ended.
+   * @param {import("./world.mjs").ClientWorld} world
+   * @param {string} command
+   * @param {{ columns?: number, rows?: number }} [size]
+   */
   static async open(world, command, { columns = 100, rows = 40 } = {}) {
     const terminal = new Terminal(world);
     const size = ["-x", String(columns), "-y", String(rows)];
@@ -25,19 +31,24 @@ export class Terminal {
     return this.#tmux("capture-pane", "-p");
   }
 
-  /** Resolves to the screen once this text, or a match of this pattern, is on it. */
+  /** Resolves to the screen as soon as this is on it. @param {string | RegExp} what */
   shows(what) {
     return this.#comesTo(`showing ${shown(what)}`, (screen) => has(screen, what));
   }
 
-  /** Resolves to the screen once nothing like that is on it any more. */
+  /** Resolves to the screen as soon as this is no longer on it. @param {string | RegExp} what */
   showsNo(what) {
     return this.#comesTo(`no longer showing ${shown(what)}`, (screen) => !has(screen, what));
   }
 
+  /**
+   * @param {string} what
+   * @param {(screen: string) => boolean} holds
+   * @param {number} [deadlineMs]
+   */
   async #comesTo(what, holds, deadlineMs) {
     let screen = "";
-    // Twice, because a screen that is just being drawn lacks what it has.
+    // Looks twice: a screen that is being drawn may lack something for a moment.
     const probe = async () => holds((screen = await this.screen())) && holds((screen = await this.screen()));
     await until(`the terminal ${what}`, probe, deadlineMs).catch((error) => {
       throw new Error(`${error.message}; it shows:\n${screen}`);
@@ -46,8 +57,11 @@ export class Terminal {
   }
 
   /**
-   * Presses a key, or the one that the screen asks for, until the screen is as it should be; resolves to that screen. What
-   * was just drawn may not listen yet, and drops the key.
+   * Presses a key until the screen is as it should be, and resolves to that screen. A dialog that was just drawn may not listen yet and
+   * drop the first key.
+   * @param {string | ((screen: string) => string)} key a function chooses the key by the screen
+   * @param {string} what
+   * @param {(screen: string) => boolean} holds
    */
   async pressUntil(key, what, holds) {
     let screen = "";
@@ -55,7 +69,9 @@ export class Terminal {
       if (holds((screen = await this.screen())) && holds((screen = await this.screen()))) return screen;
       const before = screen;
       await this.press(typeof key === "function" ? key(screen) : key);
-      return this.#comesTo("reacting", (now) => now !== before, 1_000).then(() => false, () => false);
+      // Without a reaction, the next round presses again.
+      await this.#comesTo("reacting", (now) => now !== before, 1_000).catch(() => {});
+      return null;
     };
     return until(what, probe).catch((error) => {
       throw new Error(`${error.message}; the terminal shows:\n${screen}`);
@@ -67,17 +83,19 @@ export class Terminal {
     return this.#tmux("kill-server");
   }
 
-  /** Sends a signal to what the command line started, as `kill` in another terminal would. */
+  /** Sends a signal to the programs of the command line, as `kill` in another terminal would. @param {NodeJS.Signals} name */
   async signal(name) {
     const shell = (await this.#tmux("list-panes", "-F", "#{pane_pid}")).trim();
     const children = await fs.readFile(`/proc/${shell}/task/${shell}/children`, "utf8");
     for (const pid of children.trim().split(" ")) process.kill(Number(pid), name);
   }
 
+  /** @param {...string} keys */
   async press(...keys) {
     for (const key of keys) await this.#tmux("send-keys", key);
   }
 
+  /** @param {...string} args */
   async #tmux(...args) {
     const env = { ...this.#world.personsEnv, TERM: "xterm-256color", LANG: "C.UTF-8" };
     env.PATH = `${this.#world.bin}:${env.PATH}`;
@@ -88,10 +106,15 @@ export class Terminal {
   }
 }
 
+/**
+ * @param {string} screen
+ * @param {string | RegExp} what
+ */
 function has(screen, what) {
   return what instanceof RegExp ? what.test(screen) : screen.includes(what);
 }
 
+/** @param {string | RegExp} what */
 function shown(what) {
   return what instanceof RegExp ? String(what) : JSON.stringify(what);
 }

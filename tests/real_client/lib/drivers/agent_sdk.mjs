@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { CLAUDE, loadAgentSdk } from "../clients.mjs";
-import { within } from "../until.mjs";
+import { within } from "../../../lib/until.mjs";
 import { Host } from "./host.mjs";
 
 const { query } = await loadAgentSdk();
 
-/** `query()` of the Agent SDK in this process, with the pinned CLI below it. */
+/**
+ * `query()` of the Agent SDK in this process, with the pinned CLI below it.
+ * @param {import("../world.mjs").ClientWorld} world
+ * @param {import("../../../lib/questions.mjs").Call[]} calls
+ * @param {Host} [host]
+ */
 export function agentSdk(world, calls, host = new Host()) {
   world.model.onNextPrompt(calls);
   const session = randomUUID();
@@ -19,12 +24,12 @@ export function agentSdk(world, calls, host = new Host()) {
       // Without the project's settings there would be no hook.
       settingSources: ["project"],
       sessionId: session,
-      canUseTool: async (tool, input, { toolUseID }) => host.decide(tool, input, toolUseID),
-      spawnClaudeCodeProcess: ({ command, args, env }) => world.spawn(command, args, { env, stdin: "pipe" }).child,
+      canUseTool: async (/** @type {string} */ tool, /** @type {object} */ input, /** @type {{ toolUseID: string }} */ { toolUseID }) => host.decide(tool, input, toolUseID),
+      spawnClaudeCodeProcess: (/** @type {{ command: string, args: string[], env: Record<string, string> }} */ { command, args, env }) => world.spawn(command, args, { env, stdin: "pipe" }).child,
     },
   });
   const result = lastOf(messages);
-  // The query may fail while the test is still busy with the ask; finish() reports it.
+  // The query may fail while the test is busy with the ask. finish() reports that.
   result.catch(() => {});
   return {
     session,
@@ -36,6 +41,7 @@ export function agentSdk(world, calls, host = new Host()) {
   };
 }
 
+/** @param {AsyncIterable<any>} messages */
 async function lastOf(messages) {
   let last;
   for await (const message of messages) last = message;

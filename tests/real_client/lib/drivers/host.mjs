@@ -1,17 +1,29 @@
+// A permission host that says what it was asked about.
 import assert from "node:assert/strict";
 
-/** The permission host of a headless client: it is asked when no hook decides, and only then. */
+/** The permission host of a headless client. The client asks it only if no hook decides. */
 export class Host {
+  /** @type {Map<string, Answer["answers"]>} */
   #answers = new Map();
+  /** @type {string[]} */
   #asked = [];
 
-  /** A host that expects to be asked about this one call, and answers it. */
+  /**
+   * A host that expects to be asked about this one call, and answers it.
+   * @param {import("../../../lib/questions.mjs").Call} call
+   * @param {Answer["answers"]} answers
+   */
   static answering(call, answers) {
     const host = new Host();
     host.#answers.set(call.id, answers);
     return host;
   }
 
+  /**
+   * @param {string} tool
+   * @param {object} input
+   * @param {string} toolUseId
+   */
   decide(tool, input, toolUseId) {
     this.#asked.push(toolUseId);
     const answers = this.#answers.get(toolUseId);

@@ -2,12 +2,17 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { Terminal } from "../terminal.mjs";
-import { until } from "../until.mjs";
+import { until } from "../../../lib/until.mjs";
 
-// Where prompts are typed: a line that begins with this and has nothing to choose behind it.
+// Prompts are typed on a line that begins like this. A line of a dialog has a number behind it.
 const PROMPT = /^ ?[❯>](?!\s*\d\.)/m;
 
-/** Starts it and gives it a prompt that makes the model call this, or all of these; resolves to the terminal. */
+/**
+ * Starts the client and gives it a prompt on which the model makes these calls. Resolves to the terminal.
+ * @param {import("../world.mjs").ClientWorld} world
+ * @param {import("../../../lib/questions.mjs").Call | import("../../../lib/questions.mjs").Call[]} calls
+ * @param {string} [flags]
+ */
 export async function interactive(world, calls, flags = "") {
   world.model.onNextPrompt([calls].flat());
   const state = {
@@ -24,13 +29,18 @@ export async function interactive(world, calls, flags = "") {
   return terminal;
 }
 
-/** Types a prompt and sends it; resolves once the model has it. */
+/**
+ * Types a prompt and sends it. Resolves when the model has it.
+ * @param {import("../world.mjs").ClientWorld} world
+ * @param {Terminal} terminal
+ * @param {string} text
+ */
 export async function prompt(world, terminal, text) {
   const before = world.model.prompts;
   await terminal.press(text);
   await terminal.shows(text);
   await until(`the model being given ${JSON.stringify(text)}`, async () => {
-    // While it is still starting, the client may show what is typed and drop the key that sends it.
+    // While it is starting, the client may show the text and drop the key that sends it. The next round presses again.
     await terminal.press("Enter");
     return until("the prompt arriving", () => world.model.prompts > before, 3_000).catch(() => false);
   }).catch(async (error) => {

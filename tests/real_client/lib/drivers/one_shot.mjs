@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { CLAUDE } from "../clients.mjs";
-import { within } from "../until.mjs";
+import { within } from "../../../lib/until.mjs";
 
-/** `claude -p PROMPT`, with nobody at its standard input. */
+/**
+ * `claude -p PROMPT`, with nobody at its standard input.
+ * @param {import("../world.mjs").ClientWorld} world
+ * @param {...import("../../../lib/questions.mjs").Call} calls
+ */
 export function oneShot(world, ...calls) {
   world.model.onNextPrompt(calls);
   const session = randomUUID();

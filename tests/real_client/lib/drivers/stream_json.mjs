@@ -3,17 +3,21 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import readline from "node:readline";
 import { CLAUDE } from "../clients.mjs";
-import { within } from "../until.mjs";
+import { within } from "../../../lib/until.mjs";
 import { Host } from "./host.mjs";
 
 const ARGS = ["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"];
 
-/** `claude -p` that stays, speaking stream-json both ways. */
+/**
+ * `claude -p` that stays, and speaks stream-json both ways.
+ * @param {import("../world.mjs").ClientWorld} world
+ * @param {Host} [host]
+ */
 export function streamJson(world, host = new Host()) {
   const session = randomUUID();
   const args = [...ARGS, "--permission-prompt-tool", "stdio", "--session-id", session];
   const client = world.spawn(CLAUDE, args, { stdin: "pipe" });
-  const send = (message) => client.child.stdin.write(`${JSON.stringify(message)}\n`);
+  const send = (/** @type {object} */ message) => client.child.stdin.write(`${JSON.stringify(message)}\n`);
   const lines = readline.createInterface({ input: client.child.stdout });
   lines.on("line", (line) => {
     const message = JSON.parse(line);
@@ -22,7 +26,10 @@ export function streamJson(world, host = new Host()) {
   });
   return {
     session,
-    /** Sends a prompt, on which the model makes these calls; `turn.finish()` waits for the end of the turn. */
+    /**
+     * Sends a prompt on which the model makes these calls. `finish()` of the result waits for the end of the turn.
+     * @param {...import("../../../lib/questions.mjs").Call} calls
+     */
     prompt(...calls) {
       world.model.onNextPrompt(calls);
       const result = once(lines, "result");
@@ -42,6 +49,10 @@ export function streamJson(world, host = new Host()) {
   };
 }
 
+/**
+ * @param {{ request_id: string, request: { tool_name: string, input: object, tool_use_id: string } }} message
+ * @param {Host} host
+ */
 function permission({ request_id, request }, host) {
   const response = host.decide(request.tool_name, request.input, request.tool_use_id);
   return { type: "control_response", response: { subtype: "success", request_id, response } };

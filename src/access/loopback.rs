@@ -1,0 +1,77 @@
+//! Whose program is at the other end of a connection on this machine?
+//!
+//! A launch code is handed to the browser as an argument, because that is how browsers are opened. Every user of the machine can read
+//! arguments, so the code alone must not be enough. On Linux the kernel tells which user a connection belongs to.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Whether the other end belongs to our user. Where the kernel does not tell, the code must do: it is good once and for a minute.
+pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
+    if !cfg!(target_os = "linux") {
+        return true;
+    }
+    let own = rustix::process::geteuid().as_raw();
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| async move {
+        tokio::task::spawn_blocking(move || std::fs::read_to_string(table)).await.ok()?.ok()
+    });
+    for table in tables {
+        if let Some(user) = table.await.and_then(|table| owner(&table, remote, local)) {
+            return user == own;
+        }
+    }
+    false
+}
+
+/// The user that a table of the kernel names for the connection from here to there.
+fn owner(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
+    const ESTABLISHED: &str = "01";
+    /// Before an address of the old protocol in the table of the new one.
+    const MAPPED: &str =
+        if cfg!(target_endian = "little") { "0000000000000000FFFF0000" } else { "00000000000000000000FFFF" };
+    let (from, to) = (in_table(from)?, in_table(to)?);
+    let is = |column: &str, address: &str| column == address || column.strip_prefix(MAPPED) == Some(address);
+    table.lines().find_map(|line| {
+        let mut columns = line.split_ascii_whitespace().skip(1);
+        let is_it = is(columns.next()?, &from) && is(columns.next()?, &to) && columns.next()? == ESTABLISHED;
+        // After queues, timers and retransmissions.
+        columns.nth(3).filter(|_| is_it)?.parse().ok()
+    })
+}
+
+/// The bytes of the address as a number of this machine.
+fn in_table(address: SocketAddr) -> Option<String> {
+    match address.ip() {
+        IpAddr::V4(ip) => Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port())),
+        IpAddr::V6(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_kernel_knows_our_own_connections() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (_server, remote) = listener.accept().await.unwrap();
+        assert!(is_own_user(address, remote).await);
+        let own = remote.port();
+        drop(client);
+        let nobody = SocketAddr::from(([127, 0, 0, 1], own.wrapping_add(1).max(1)));
+        assert_eq!(is_own_user(address, nobody).await, !cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_owner_is_of_exactly_this_connection() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+                     0: 0100007F:6BAB 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 1 1\n   \
+                     1: 0100007F:C350 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1001        0 1 1\n   \
+                     2: 0100007F:C350 0100007F:6BAB 01 00000000:00000000 02:00000000 00000000  1002        0 1 1\n";
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        assert_eq!(owner(table, address(50000), address(27563)), Some(1002));
+        assert_eq!(owner(table, address(50001), address(27563)), None);
+    }
+}

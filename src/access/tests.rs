@@ -1,0 +1,145 @@
+use std::net::SocketAddr;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::ask::Host;
+use crate::ask::samples::ask;
+use crate::store::Opening;
+
+const AGENT: Option<&str> = Some("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
+
+struct World {
+    _dir: TempDir,
+    tokens: Tokens,
+    access: Access,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+        let access = Access::new(&tokens, opening.start(Box::new(|_| ())).unwrap());
+        Self { _dir: dir, tokens, access }
+    }
+
+    async fn sign_in(&self) -> Token {
+        let launch = self.access.launch().unwrap();
+        self.access.sign_in(Entrance::Socket, launch.code.reveal(), None, AGENT).await.unwrap()
+    }
+
+    async fn pair(&self) -> Token {
+        let new = self.access.begin_pairing(None).unwrap();
+        let claim = self.access.claim(&new.code, Some("Phone"), None).unwrap().unwrap();
+        assert_eq!(self.access.confirm(&new.id, &claim.check).unwrap(), Some(Check::Right));
+        match self.access.fetch(claim.claim.reveal()).await.unwrap() {
+            Fetched::Token(token) => token,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn identify(&self, entrance: Entrance, presented: Option<&str>) -> Option<Caller> {
+        self.access.identify(entrance, presented.map(str::as_bytes), None).await.unwrap()
+    }
+}
+
+fn local() -> Entrance {
+    let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    Entrance::Local { local: address(27563), remote: address(50000) }
+}
+
+fn elsewhere() -> [Entrance; 2] {
+    [Entrance::Public("127.0.0.1".parse().unwrap()), Entrance::Lan("192.168.1.9".parse().unwrap())]
+}
+
+#[tokio::test]
+async fn the_entrance_decides_which_credentials_count() {
+    let world = World::new();
+    let (page, phone) = (world.sign_in().await, world.pair().await);
+    let ticket = Tickets::new(&world.tokens).issue(&ask(7, "s__t", "shop", 1));
+    let is_program = |caller: Option<Caller>| matches!(caller, Some(Caller::Program { .. }));
+    let is_device = |caller: Option<Caller>| matches!(caller, Some(Caller::Device { .. }));
+    for entrance in [local()].into_iter().chain(elsewhere()) {
+        let is_local = entrance == local();
+        let (api, hook) = (world.tokens.api.reveal(), world.tokens.hook.reveal());
+        assert_eq!(is_program(world.identify(entrance, Some(api)).await), is_local, "{entrance:?}");
+        let is_hook = matches!(world.identify(entrance, Some(hook)).await, Some(Caller::Hook));
+        assert_eq!(is_hook, is_local, "{entrance:?}");
+        assert_eq!(is_device(world.identify(entrance, Some(page.reveal())).await), is_local, "{entrance:?}");
+        assert!(is_device(world.identify(entrance, Some(phone.reveal())).await), "{entrance:?}");
+        let by_ticket = world.identify(entrance, Some(&ticket)).await;
+        assert!(matches!(by_ticket, Some(Caller::Ticket { .. })), "{entrance:?}");
+        assert!(matches!(world.identify(entrance, None).await, Some(Caller::Anonymous)), "{entrance:?}");
+        for bad in ["", "guess", &ticket[1..], &api[1..]] {
+            assert!(world.identify(entrance, Some(bad)).await.is_none(), "{entrance:?} {bad}");
+        }
+    }
+    assert!(is_program(world.identify(Entrance::Socket, None).await));
+    assert!(is_program(world.identify(Entrance::Socket, Some("guess")).await));
+}
+
+#[tokio::test]
+async fn a_launch_code_is_for_this_machine_and_is_not_used_up_elsewhere() {
+    let world = World::new();
+    let launch = world.access.launch().unwrap();
+    let sign_in = async |entrance, code: &str| world.access.sign_in(entrance, code, None, AGENT).await;
+    for entrance in elsewhere() {
+        let refused = sign_in(entrance, launch.code.reveal()).await;
+        assert!(matches!(refused, Err(SignInError::OtherMachine)), "{entrance:?}");
+    }
+    assert!(matches!(sign_in(Entrance::Socket, "guess").await, Err(SignInError::BadCode)));
+    sign_in(Entrance::Socket, launch.code.reveal()).await.unwrap();
+    assert!(matches!(sign_in(Entrance::Socket, launch.code.reveal()).await, Err(SignInError::BadCode)));
+    let devices = world.access.devices().await.unwrap();
+    let seen: Vec<_> = devices.iter().map(|device| (device.name.as_str(), device.kind)).collect();
+    assert_eq!(seen, [("Firefox on Linux", DeviceKind::Page)]);
+}
+
+#[tokio::test]
+async fn a_revoked_device_is_refused_and_its_waits_end() {
+    let world = World::new();
+    let (token, _other) = (world.pair().await, world.pair().await);
+    let caller = world.identify(local(), Some(token.reveal())).await.unwrap();
+    let id = caller.device().unwrap();
+    let waiting = tokio::spawn(world.access.revoked(id));
+    assert!(world.access.revoke(id).await.unwrap() && !world.access.revoke(id).await.unwrap());
+    waiting.await.unwrap();
+    // A wait that begins too late ends at once.
+    world.access.revoked(id).await;
+    assert!(world.identify(local(), Some(token.reveal())).await.is_none());
+    assert_eq!(world.access.devices().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_claim_lists_its_device_once() {
+    let world = World::new();
+    let new = world.access.begin_pairing(Some(" My\nphone ")).unwrap();
+    let claim = world.access.claim(&new.code, Some("Phone"), None).unwrap().unwrap();
+    assert_eq!(world.access.look(&new.id), Some((Stage::Claimed, Some("My phone".to_owned()))));
+    let fetch = async || world.access.fetch(claim.claim.reveal()).await.unwrap();
+    assert!(matches!(fetch().await, Fetched::Waiting));
+    world.access.confirm(&new.id, &claim.check).unwrap();
+    world.access.until_decided(claim.claim.reveal()).await;
+    let (Fetched::Token(first), Fetched::Token(second)) = (fetch().await, fetch().await) else { panic!() };
+    assert_eq!(first.reveal(), second.reveal());
+    let devices = world.access.devices().await.unwrap();
+    assert_eq!(devices.len(), 1);
+    assert!(world.access.revoke(devices[0].id).await.unwrap());
+    assert!(matches!(fetch().await, Fetched::Token(_)));
+    assert!(world.identify(local(), Some(first.reveal())).await.is_none());
+}
+
+#[test]
+fn the_socket_is_never_throttled() {
+    let throttle = Throttle::default();
+    let now = Instant::now();
+    let failed = |entrance: Entrance| entrance.blamed().and_then(|blamed| throttle.failed(blamed, now));
+    for _ in 0..20 {
+        assert_eq!(failed(Entrance::Socket), None);
+        failed(local());
+    }
+    assert!(failed(local()).is_some());
+    // The callers behind a proxy are not the machine that it runs on.
+    assert_eq!(failed(elsewhere()[0]), None);
+}

@@ -1,0 +1,201 @@
+//! Takes a hook's call as JSON, and returns the JSON that the hook prints.
+
+use std::future::Future;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::ask::{Ask, NewAsk};
+use crate::registry::{Attached, OpenError, Registry, Wait, WaitEnd};
+use crate::store::StoreError;
+
+use super::call::{Call, ReadError};
+use super::client::Client;
+use super::deadline::Deadline;
+use super::event::{HookEvent, depends_on_version, event};
+use super::reply;
+use super::transcript::{self, Surroundings};
+use super::version::Version;
+
+/// Handles the calls of hooks.
+#[derive(Debug)]
+pub struct Bridge {
+    registry: Registry,
+    deadline: Deadline,
+    /// How many more calls may be parked. Each of them keeps a connection open.
+    places: Semaphore,
+}
+
+/// The reply to a call.
+#[derive(Debug)]
+pub struct Reply {
+    /// The JSON for the hook to print. `None` means that there is no decision and the hook prints nothing.
+    pub output: Option<Value>,
+    /// Whether the call had to wait.
+    pub was_parked: bool,
+}
+
+/// Why a call gets no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The body is not a call of a hook.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The connection of a call.
+pub trait Line {
+    /// Tells the hook that its question is stored and that the reply may take long.
+    fn say_parked(&self) -> impl Future<Output = ()> + Send;
+
+    /// Returns when the hook has hung up.
+    fn closed(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The hook that asks.
+#[derive(Debug, Clone, Copy)]
+enum Hook {
+    /// `PreToolUse`: the agent waits, and shows no dialog.
+    PreToolUse,
+    /// `PermissionRequest`: the agent's dialog is open beside it.
+    PermissionRequest,
+}
+
+/// The state of a call before any wait.
+enum Taken<'a> {
+    Replied(Option<Value>),
+    Parked { hook: Hook, wait: Wait, place: SemaphorePermit<'a> },
+}
+
+impl Bridge {
+    /// `deadline` is the configured one. At most `places` calls wait at the same time.
+    pub fn new(registry: Registry, deadline: Deadline, places: usize) -> Self {
+        Self { registry, deadline, places: Semaphore::new(places) }
+    }
+
+    /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
+    /// means that the hook was parked before and lost its daemon.
+    pub async fn hand_in(
+        &self,
+        body: impl AsRef<[u8]>,
+        client: Client,
+        resumed: bool,
+        line: impl Line,
+    ) -> Result<Reply, CallError> {
+        // The steps before and after the wait are boxed, so that a parked call keeps no memory for them or for the body.
+        let (hook, wait, place) = match Box::pin(self.take(body, client, resumed)).await? {
+            Taken::Replied(output) => return Ok(Reply { output, was_parked: false }),
+            Taken::Parked { hook, wait, place } => (hook, wait, place),
+        };
+        line.say_parked().await;
+        let end = tokio::select! {
+            end = wait.end() => Some(end),
+            () = line.closed() => None,
+        };
+        drop(place);
+        let output = match end {
+            Some(WaitEnd::Settled(ask)) => Box::pin(self.reply(&ask, hook)).await?,
+            Some(WaitEnd::Deferred) => Some(reply::deferred()),
+            // The hook is gone, and nobody reads the reply.
+            None => None,
+        };
+        Ok(Reply { output, was_parked: true })
+    }
+
+    /// Everything up to the wait.
+    async fn take(&self, body: impl AsRef<[u8]>, client: Client, resumed: bool) -> Result<Taken<'_>, CallError> {
+        let call = Call::read(body.as_ref(), client)?;
+        let version =
+            if depends_on_version(&call, self.deadline) { version_of(&call).await } else { call.version(None) };
+        let event = event(call, body.as_ref(), version, self.deadline, Timestamp::now())?;
+        drop(body);
+        match event {
+            HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, resumed).await,
+            HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
+            HookEvent::Announce(new) => match self.registry.open(*new).await {
+                // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
+                Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
+                Ok(_) => Ok(Taken::Replied(None)),
+                Err(error) => leave_to_the_terminal(error),
+            },
+            HookEvent::Report(report) => {
+                let ask = self.registry.report(*report).await?;
+                Ok(Taken::Replied(ask.and_then(|ask| reply::post_tool_use(&ask))))
+            }
+            HookEvent::WentOn { session, asker, has_ended } => {
+                self.registry.session_went_on(&session, asker.as_deref(), has_ended).await?;
+                Ok(Taken::Replied(None))
+            }
+            HookEvent::Other => Ok(Taken::Replied(None)),
+            HookEvent::Unusable(reason) => {
+                // The details may quote the question, so they are logged only at the level debug.
+                tracing::warn!(%reason, "a question is left to the terminal");
+                tracing::debug!(?reason, "why a question is left to the terminal");
+                Ok(Taken::Replied(None))
+            }
+        }
+    }
+
+    async fn park(&self, hook: Hook, new: NewAsk, resumed: bool) -> Result<Taken<'_>, CallError> {
+        let Ok(place) = self.places.try_acquire() else {
+            tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
+            return Ok(Taken::Replied(None));
+        };
+        let attached = match hook {
+            Hook::PreToolUse => self.registry.attach(new, resumed).await,
+            Hook::PermissionRequest => self.registry.attach_to_race(new, resumed).await,
+        };
+        match attached {
+            Ok(Attached::Waiting(wait)) => Ok(Taken::Parked { hook, wait, place }),
+            Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.reply(&ask, hook).await?)),
+            Err(error) => leave_to_the_terminal(error),
+        }
+    }
+
+    /// The output for an ask that is settled.
+    async fn reply(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
+        let call = Call::kept(&self.registry.detail(ask.id).await?);
+        Ok(match hook {
+            Hook::PreToolUse => {
+                let version = match &call {
+                    Some(call) => version_of(call).await,
+                    None => None,
+                };
+                reply::pre_tool_use(ask, call.as_ref(), version)
+            }
+            Hook::PermissionRequest => reply::permission_request(ask, call.as_ref()),
+        })
+    }
+
+    /// What the agent said before it asked, and on which branch it works.
+    pub async fn surroundings(&self, ask: &Ask) -> Result<Surroundings, StoreError> {
+        let call = Call::kept(&self.registry.detail(ask.id).await?);
+        match call.and_then(|call| call.transcript()) {
+            Some(path) => Ok(transcript::read_surroundings(path, ask.key.tool_use_id()).await),
+            None => Ok(Surroundings::default()),
+        }
+    }
+}
+
+/// The version of a call's client. Older clients do not send it, but write it into their transcript.
+async fn version_of(call: &Call) -> Option<Version> {
+    let recorded = match call.transcript_for_version() {
+        Some(path) => transcript::recorded_version(path).await,
+        None => None,
+    };
+    call.version(recorded)
+}
+
+fn leave_to_the_terminal<'a>(error: OpenError) -> Result<Taken<'a>, CallError> {
+    match error {
+        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker => {
+            tracing::warn!(%error, "a question is left to the terminal");
+            Ok(Taken::Replied(None))
+        }
+        OpenError::Store(error) => Err(error.into()),
+    }
+}

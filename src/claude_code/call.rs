@@ -1,0 +1,123 @@
+//! A call of a hook: what Claude Code sent, and what the hook program says about the client. It is read when it comes in, kept with
+//! its ask, and read again for the reply.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::client::Client;
+use super::version::Version;
+
+/// The body is not a hook's JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("the hook's input is not understood: {0}")]
+pub struct ReadError(#[from] serde_json::Error);
+
+/// One call of a hook.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) client: Client,
+    pub(super) hook: HookInput,
+}
+
+/// The fields of a hook's input that are read. The others are kept as they are.
+#[derive(Debug, Deserialize)]
+pub(super) struct HookInput {
+    pub(super) hook_event_name: String,
+    #[serde(default)]
+    pub(super) session_id: String,
+    #[serde(default)]
+    pub(super) tool_use_id: String,
+    #[serde(default)]
+    pub(super) tool_name: String,
+    pub(super) tool_input: Option<Value>,
+    pub(super) tool_response: Option<Value>,
+    pub(super) cwd: Option<String>,
+    /// Any value, so that a strange one does not spoil the rest.
+    transcript_path: Option<Value>,
+}
+
+/// A call as it is kept: the hook's input is there byte for byte.
+#[derive(Serialize, Deserialize)]
+struct Kept<'a> {
+    client: Client,
+    #[serde(borrow)]
+    hook: &'a RawValue,
+}
+
+impl Call {
+    /// Reads a call that comes in.
+    pub(super) fn read(body: &[u8], client: Client) -> Result<Self, ReadError> {
+        // The whole body is read, so that JSON that is nested too deeply is refused wherever it is.
+        let hook = HookInput::deserialize(serde_json::from_slice::<Value>(body)?)?;
+        Ok(Self { client, hook })
+    }
+
+    /// The text to keep with the ask. `body` is what the call was read from.
+    pub(super) fn to_keep(&self, body: &[u8]) -> Result<String, ReadError> {
+        let kept = Kept { client: self.client.clone(), hook: serde_json::from_slice(body)? };
+        Ok(serde_json::to_string(&kept)?)
+    }
+
+    /// The call that was kept; `None` if the text is damaged.
+    pub(super) fn kept(detail: &str) -> Option<Self> {
+        let kept: Kept<'_> = serde_json::from_str(detail).ok()?;
+        Some(Self { hook: serde_json::from_str(kept.hook.get()).ok()?, client: kept.client })
+    }
+
+    /// Where Claude Code writes the records of this call's session.
+    pub(super) fn transcript(&self) -> Option<PathBuf> {
+        self.hook.transcript_path.as_ref()?.as_str().map(PathBuf::from)
+    }
+
+    /// The transcript, if the client's version can be found nowhere else.
+    pub(super) fn transcript_for_version(&self) -> Option<PathBuf> {
+        if self.client.version().is_some() { None } else { self.transcript() }
+    }
+
+    /// The version of the client. `recorded` is the one in the transcript, for clients that do not send it.
+    pub(super) fn version(&self, recorded: Option<Version>) -> Option<Version> {
+        self.client.version().or(recorded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whatever_is_read_can_be_read_again() {
+        for depth in 120..135 {
+            let nested: Value = (0..depth).fold(json!(1), |inner, _| json!([inner]));
+            let body = json!({"hook_event_name": "PreToolUse", "tool_input": {"deep": nested}}).to_string();
+            if let Ok(call) = Call::read(body.as_bytes(), Client::default()) {
+                let again = Call::kept(&call.to_keep(body.as_bytes()).unwrap()).unwrap();
+                assert_eq!(again.hook.tool_input, call.hook.tool_input, "{depth}");
+            } else {
+                assert!(depth > 120, "the limit is near");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_is_kept_byte_for_byte() {
+        let body = "{ \"hook_event_name\":\"Stop\",\n \"n\": 1.50, \"n\": 2 }";
+        let call = Call::read(body.as_bytes(), Client::default()).unwrap();
+        assert!(call.to_keep(body.as_bytes()).unwrap().contains(body));
+        assert!(Call::kept("damaged").is_none());
+    }
+
+    #[test]
+    fn a_strange_transcript_path_is_none() {
+        let call = |path: Value| {
+            let body = json!({"hook_event_name": "Stop", "transcript_path": path}).to_string();
+            Call::read(body.as_bytes(), Client::default()).unwrap()
+        };
+        assert_eq!(call(json!("/t.jsonl")).transcript(), Some(PathBuf::from("/t.jsonl")));
+        assert_eq!((call(json!(3)).transcript(), call(Value::Null).transcript()), (None, None));
+    }
+}

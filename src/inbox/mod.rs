@@ -1,0 +1,178 @@
+//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them. Every rule
+//! about that is here, once, whatever way a request comes in. It knows no HTTP.
+
+mod refusal;
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::access::Caller;
+use crate::ask::{
+    Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
+};
+use crate::registry::Registry;
+use crate::store::{AskPage, Filter, Store, StoreError};
+
+pub use refusal::Refusal;
+
+/// The longest path of a project, in bytes.
+const MAX_PROJECT: usize = 4096;
+/// Each program's ask gets a session and a call of so many random bytes.
+const RANDOM_BYTES: usize = 6;
+
+/// The one handle to the inbox; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Inbox {
+    registry: Registry,
+    store: Store,
+}
+
+/// A list of asks.
+#[derive(Debug)]
+pub struct Listing {
+    /// The asks on this page.
+    pub page: AskPage,
+    /// The newest change when the list was made. The list may hold newer ones, and misses none up to this.
+    pub cursor: Cursor,
+}
+
+/// Questions that a program asks.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// What to ask.
+    pub questions: Vec<Question>,
+    /// The directory it is about.
+    pub project: Option<String>,
+    /// How long the answer is of use.
+    pub timeout: Option<SignedDuration>,
+}
+
+/// What somebody says to the questions of an ask.
+#[derive(Debug)]
+pub struct Words {
+    /// Question text to a text, or to several.
+    pub answers: IndexMap<String, Value>,
+    /// Question text to a note beside the answer.
+    pub notes: IndexMap<String, String>,
+    /// Whether questions may be left unanswered.
+    pub partial: bool,
+}
+
+impl Inbox {
+    /// The inbox of a daemon.
+    pub fn new(registry: Registry, store: Store) -> Self {
+        Self { registry, store }
+    }
+
+    /// The newest change.
+    pub fn cursor(&self) -> Cursor {
+        *self.registry.cursor().borrow()
+    }
+
+    /// Returns as soon as the newest change is another than this one.
+    pub async fn changed(&self, since: Cursor) {
+        // It fails only if the registry is gone, and this holds one.
+        drop(self.registry.cursor().wait_for(|newest| *newest != since).await);
+    }
+
+    /// The asks that a filter shows, newest first.
+    pub async fn list(&self, filter: Filter) -> Result<Listing, StoreError> {
+        // The cursor comes first: a change in between is seen twice rather than missed.
+        let cursor = self.cursor();
+        Ok(Listing { page: self.registry.list(filter).await?, cursor })
+    }
+
+    /// The directories there are asks of.
+    pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
+        self.store.projects().await
+    }
+
+    /// The newest life of a key.
+    pub async fn get(&self, key: &AskKey) -> Result<Arc<Ask>, Refusal> {
+        self.registry.get(key).await?.ok_or(Refusal::Unknown)
+    }
+
+    /// Returns when the newest life of a key is settled.
+    pub async fn settled(&self, key: &AskKey) -> Result<(), StoreError> {
+        self.registry.settled(key).await.map(drop)
+    }
+
+    /// Opens an ask for a program.
+    pub async fn open(&self, inquiry: Inquiry) -> Result<Arc<Ask>, Refusal> {
+        let questions = Questions::new(inquiry.questions)?;
+        if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
+            return Err(Refusal::TooLong("The project is over 4 KiB."));
+        }
+        let ask = self.registry.open(NewAsk {
+            key: program_key()?,
+            origin: Origin::Program,
+            project: inquiry.project,
+            kind: Kind::Question,
+            subject: None,
+            questions,
+            detail: String::new(),
+            expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
+            on_timeout: OnTimeout::Native,
+            racing: false,
+            digest: None,
+            asker: None,
+        });
+        Ok(ask.await?)
+    }
+
+    /// Answers an ask. The first answer wins, and saying the same again is fine.
+    pub async fn answer(&self, key: &AskKey, words: &Words, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        if !by.may_answer(&ask) {
+            return Err(Refusal::AskedAgain);
+        }
+        if !by.may_say(&ask, &words.answers, &words.notes, words.partial) {
+            return Err(Refusal::OptionsOnly);
+        }
+        let answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
+        self.settle(&ask, Outcome::Answered(answer), by).await
+    }
+
+    /// Refuses to answer. The asker is told, with the reason if there is one.
+    pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
+            return Err(Refusal::TooLong("The reason is over 16 KiB."));
+        }
+        let ask = self.get(key).await?;
+        self.settle(&ask, Outcome::Dismissed { reason }, by).await
+    }
+
+    /// Hands an ask back to the asker's own dialog.
+    pub async fn release(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        self.settle(&ask, Outcome::Released, by).await
+    }
+
+    /// Takes back the question of a program. An agent takes back its own by hanging up.
+    pub async fn withdraw(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key).await?;
+        if ask.origin != Origin::Program {
+            return Err(Refusal::NotYours);
+        }
+        self.settle(&ask, Outcome::Withdrawn, by).await
+    }
+
+    async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        Ok(self.registry.settle(ask.id, outcome, by.source()).await?)
+    }
+}
+
+/// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.
+fn program_key() -> Result<AskKey, Refusal> {
+    let mut random = [0; 2 * RANDOM_BYTES];
+    getrandom::fill(&mut random)?;
+    let (session, call) = random.split_at(RANDOM_BYTES);
+    Ok(AskKey::new(&format!("program-{}", hex::encode(session)), &hex::encode(call))?)
+}
+
+#[cfg(test)]
+mod tests;

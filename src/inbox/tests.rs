@@ -1,0 +1,127 @@
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::access::{Access, Entrance, Tickets, Token, Tokens};
+use crate::ask::samples::new_ask;
+use crate::ask::{AskId, Channel, Host, OutcomeKind};
+use crate::store::Opening;
+
+struct World {
+    _dir: TempDir,
+    registry: Registry,
+    inbox: Inbox,
+    tokens: Tokens,
+    access: Access,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+        let access = Access::new(&tokens, store.clone());
+        Self { inbox: Inbox::new(registry.clone(), store), registry, access, tokens, _dir: dir }
+    }
+
+    async fn caller(&self, entrance: Entrance, credential: Option<&str>) -> Caller {
+        let presented = credential.map(str::as_bytes);
+        self.access.identify(entrance, presented, None).await.unwrap().unwrap()
+    }
+
+    /// Somebody of our own user.
+    async fn person(&self) -> Caller {
+        self.caller(Entrance::Socket, None).await
+    }
+
+    /// Somebody who presses a button in a notification about this ask.
+    async fn button(&self, ask: &Ask) -> Caller {
+        let ticket = Tickets::new(&self.tokens).issue(ask);
+        self.caller(Entrance::Lan([192, 0, 2, 1].into()), Some(&ticket)).await
+    }
+
+    async fn open(&self) -> Arc<Ask> {
+        let question =
+            serde_json::from_value(json!({"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}));
+        let inquiry = Inquiry { questions: vec![question.unwrap()], project: None, timeout: None };
+        self.inbox.open(inquiry).await.unwrap()
+    }
+}
+
+fn words(answer: Value) -> Words {
+    Words { answers: [("Which?".to_owned(), answer)].into_iter().collect(), notes: IndexMap::new(), partial: false }
+}
+
+fn outcome(ask: &Ask) -> OutcomeKind {
+    ask.settlement.as_ref().unwrap().outcome.kind()
+}
+
+#[tokio::test]
+async fn the_first_answer_wins_and_the_same_again_is_fine() {
+    let world = World::new();
+    let (ask, person) = (world.open().await, world.person().await);
+    let answered = world.inbox.answer(&ask.key, &words(json!("A")), &person).await.unwrap();
+    assert_eq!(outcome(&answered), OutcomeKind::Answered);
+    assert_eq!(answered.settlement.as_ref().unwrap().by.as_ref().unwrap().channel, Channel::Socket);
+    assert!(world.inbox.answer(&ask.key, &words(json!("A")), &person).await.is_ok());
+    let second = world.inbox.answer(&ask.key, &words(json!("B")), &person).await;
+    assert!(matches!(second, Err(Refusal::Conflict(winner)) if winner.id == ask.id));
+    assert!(matches!(world.inbox.dismiss(&ask.key, None, &person).await, Err(Refusal::Conflict(_))));
+}
+
+#[tokio::test]
+async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else() {
+    let world = World::new();
+    let ask = world.open().await;
+    let button = world.button(&ask).await;
+    let own_words = world.inbox.answer(&ask.key, &words(json!("rm -rf")), &button).await;
+    assert!(matches!(own_words, Err(Refusal::OptionsOnly)));
+    let another_life = world.button(&Ask { id: AskId(ask.id.0 + 1), ..(*ask).clone() }).await;
+    let of_before = world.inbox.answer(&ask.key, &words(json!("A")), &another_life).await;
+    assert!(matches!(of_before, Err(Refusal::AskedAgain)));
+    assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
+    assert!(world.inbox.answer(&ask.key, &words(json!("A")), &button).await.is_ok());
+}
+
+#[tokio::test]
+async fn only_a_program_takes_its_question_back() {
+    let world = World::new();
+    let (ask, person) = (world.open().await, world.person().await);
+    let withdrawn = world.inbox.withdraw(&ask.key, &person).await.unwrap();
+    assert_eq!(outcome(&withdrawn), OutcomeKind::Withdrawn);
+    let agents = NewAsk { origin: Origin::ClaudeCode, ..new_ask("s__t") };
+    let agents = world.registry.open(agents).await.unwrap();
+    assert!(matches!(world.inbox.withdraw(&agents.key, &person).await, Err(Refusal::NotYours)));
+    assert!(world.inbox.release(&agents.key, &person).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_refusal_changes_nothing() {
+    let world = World::new();
+    let (ask, person) = (world.open().await, world.person().await);
+    let nobody: AskKey = "no__body".parse().unwrap();
+    assert!(matches!(world.inbox.release(&nobody, &person).await, Err(Refusal::Unknown)));
+    let long = Some("x".repeat(MAX_TEXT + 1));
+    assert!(matches!(world.inbox.dismiss(&ask.key, long, &person).await, Err(Refusal::TooLong(_))));
+    let shape = world.inbox.answer(&ask.key, &words(json!(3)), &person).await;
+    assert!(matches!(shape, Err(Refusal::Answer(faults)) if faults.len() == 1));
+    let no_questions = Inquiry { questions: Vec::new(), project: None, timeout: None };
+    assert!(matches!(world.inbox.open(no_questions).await, Err(Refusal::Questions(_))));
+    let ask = world.inbox.get(&ask.key).await.unwrap();
+    assert!(ask.is_open());
+    // A reason of nothing but spaces is none.
+    let dismissed = world.inbox.dismiss(&ask.key, Some("  ".into()), &person).await.unwrap();
+    assert_eq!(dismissed.settlement.as_ref().unwrap().outcome, Outcome::Dismissed { reason: None });
+}
+
+#[tokio::test]
+async fn a_reader_waits_for_the_next_change() {
+    let world = World::new();
+    let first = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10)).await.unwrap();
+    assert!(first.page.asks.is_empty());
+    let ((), ask) = tokio::join!(world.inbox.changed(first.cursor), world.open());
+    let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10)).await.unwrap();
+    assert_eq!((next.page.asks.len(), next.page.asks[0].id), (1, ask.id));
+    assert!(next.cursor > first.cursor);
+}

@@ -1,0 +1,128 @@
+// The foot of a card: what a person can do with it now.
+
+import { fill, h, isComposing } from "./dom.js";
+
+/** @typedef {{ submit(): void, send(): void, undo(): void, release(): void, dismiss(reason: string): void }} Actions `send` sends what waits for its undo time to pass */
+
+export class Foot {
+  element = h("footer", { class: "card-foot" });
+  /** The reason for a dismissal while it is being written. @type {string | null} */
+  #reason = null;
+  /** What was written of a reason before the person did something else. */
+  #keptReason = "";
+  /** @type {Exclude<import("./card.js").Phase, "settled">} */
+  #phase = "open";
+  #canRelease = false;
+  /** Describes the present buttons. */
+  #shown = "";
+
+  /**
+   * @param {Form} form
+   * @param {Actions} actions
+   */
+  constructor(form, actions) {
+    this.form = form;
+    this.actions = actions;
+  }
+
+  /** A reason for a dismissal is being written. */
+  get isDismissing() {
+    return this.#reason !== null;
+  }
+
+  /** The reason as far as it was written. */
+  get reason() {
+    return this.#reason ?? this.#keptReason;
+  }
+
+  /** Shows the usual buttons again, and keeps the reason for later. */
+  putReasonAside() {
+    this.#keptReason = this.reason;
+    this.#reason = null;
+  }
+
+  /**
+   * @param {Exclude<import("./card.js").Phase, "settled">} phase
+   * @param {boolean} canRelease
+   */
+  show(phase, canRelease) {
+    this.#phase = phase;
+    this.#canRelease = canRelease;
+    const { sendsItself, summary } = this.form;
+    // Buttons that stay the same are left alone: the person may be about to click one.
+    const shown = [phase, canRelease, sendsItself, this.isDismissing, phase === "undo" && summary].join();
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const isBusy = phase === "sending";
+    if (phase === "undo") this.#showUndo();
+    else if (this.isDismissing) this.#showReason(isBusy);
+    else this.#showActions(isBusy);
+    for (const control of this.element.querySelectorAll("button, input")) control.toggleAttribute("disabled", isBusy);
+  }
+
+  /** Scrolls to the button that sends. */
+  revealSend() {
+    this.element.querySelector("button.primary")?.scrollIntoView({ block: "nearest" });
+  }
+
+  #showUndo() {
+    fill(
+      this.element,
+      h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, this.form.summary)), "…"),
+      button("Undo", "", () => this.actions.undo()),
+      button("Send now", "primary", () => this.actions.send()),
+    );
+  }
+
+  /** @param {boolean} isBusy */
+  #showActions(isBusy) {
+    fill(
+      this.element,
+      this.form.aside,
+      h("span", { class: "spacer" }),
+      this.#canRelease && button("To the terminal", "quiet", () => this.actions.release(), "Answer in the terminal instead"),
+      button("Dismiss…", "quiet dismiss", () => this.#dismissing(this.#keptReason), "Refuse to answer"),
+      (!this.form.sendsItself || isBusy) && button(isBusy ? "Sending…" : this.form.sendLabel, "primary", () => this.actions.submit()),
+    );
+  }
+
+  /** @param {boolean} isBusy */
+  #showReason(isBusy) {
+    const field = h("input", { type: "text", placeholder: "Why? (the agent will see this)", "aria-label": "Reason", dir: "auto" });
+    field.value = this.reason;
+    const send = () => this.actions.dismiss(field.value.trim());
+    field.addEventListener("input", () => (this.#reason = field.value));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        this.#dismissing(null);
+      }
+      if (event.key === "Enter" && !isComposing(event) && !event.repeat) send();
+    });
+    fill(
+      this.element,
+      field,
+      button("Keep", "quiet", () => this.#dismissing(null)),
+      // The second click of a double click on "Dismiss…" lands here.
+      button(isBusy ? "Sending…" : "Dismiss", "danger", (event) => event.detail < 2 && send()),
+    );
+  }
+
+  /** Begins to dismiss, or stops that. @param {string | null} reason */
+  #dismissing(reason) {
+    this.#reason = reason;
+    this.show(this.#phase, this.#canRelease);
+    const next = /** @type {HTMLElement | null} */ (this.element.querySelector(reason === null ? ".dismiss" : "input"));
+    next?.focus();
+  }
+}
+
+/**
+ * @param {string} label
+ * @param {string} kind
+ * @param {(event: MouseEvent) => void} action
+ * @param {string} [hint]
+ */
+function button(label, kind, action, hint) {
+  return h("button", { type: "button", class: kind, title: hint, on: { click: action } }, label);
+}

@@ -1,0 +1,192 @@
+//! One reader of changes: first what it missed, then what is committed.
+//!
+//! The ring holds the newest changes in memory. It is bounded in number and in bytes, and a large ask does not go in. A reader that
+//! falls out of the ring, or comes to the place of a large ask, reads on from the store, one page of bounded size at a time. So a
+//! slow reader costs little memory, misses nothing and gets no change twice.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::ask::{Change, Cursor};
+use crate::store::StoreError;
+
+use super::Registry;
+
+/// How far a reader may fall behind before it has to read from the store.
+const MAX_CHANGES: usize = 1024;
+/// An ask over this does not go into the ring: 8 MiB in all.
+const MAX_BYTES_EACH: usize = 8 * 1024;
+/// How many changes are read from the store at once.
+const REPLAY_PAGE: usize = 256;
+
+/// The newest changes. `None` stands for one that is too large to be kept here.
+#[derive(Debug)]
+pub(super) struct Ring(broadcast::Sender<Option<Arc<Change>>>);
+
+impl Ring {
+    pub(super) fn new() -> Self {
+        Self(broadcast::channel(MAX_CHANGES).0)
+    }
+
+    pub(super) fn put(&self, change: &Arc<Change>) {
+        let is_small = change.ask.weight() <= MAX_BYTES_EACH;
+        // It fails if nobody reads, which is fine.
+        drop(self.0.send(is_small.then(|| Arc::clone(change))));
+    }
+
+    pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
+        self.0.subscribe()
+    }
+}
+
+/// Every change after a cursor, once, in the order of commits.
+#[derive(Debug)]
+pub struct Feed {
+    registry: Registry,
+    live: broadcast::Receiver<Option<Arc<Change>>>,
+    /// The newest change that was handed out or passed over.
+    passed: Cursor,
+    /// Changes that were read from the store and not handed out yet.
+    replay: VecDeque<Arc<Change>>,
+    /// Whether the store may hold changes that the ring does not have.
+    is_behind: bool,
+}
+
+impl Feed {
+    /// Reads on from a cursor. Without one, it begins with the next change.
+    pub(super) fn new(registry: Registry, after: Option<Cursor>) -> Self {
+        let live = registry.0.open.follow();
+        // The subscription comes first, so that no change falls between the two.
+        let newest = *registry.cursor().borrow();
+        let passed = match after {
+            // A cursor from the future belongs to a store that is gone. Its reader has seen nothing of this one.
+            Some(after) if after > newest => Cursor(0),
+            Some(after) => after,
+            None => newest,
+        };
+        Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest }
+    }
+
+    /// The next change; `None` if there will be no more. Safe to cancel. After an error, the next call tries the store again.
+    pub async fn next(&mut self) -> Result<Option<Arc<Change>>, StoreError> {
+        loop {
+            if self.is_behind && self.replay.is_empty() {
+                let page = self.registry.0.store.changes(self.passed, REPLAY_PAGE).await?;
+                self.is_behind = !page.is_end;
+                if page.changes.is_empty() {
+                    self.passed = self.passed.max(page.through);
+                    continue;
+                }
+                self.replay = page.changes.into();
+            }
+            let change = match self.replay.pop_front() {
+                Some(change) => change,
+                None => match self.live.recv().await {
+                    Ok(Some(change)) => change,
+                    Ok(None) | Err(RecvError::Lagged(_)) => {
+                        self.is_behind = true;
+                        continue;
+                    }
+                    Err(RecvError::Closed) => return Ok(None),
+                },
+            };
+            // A change that was read from the store comes again through the ring.
+            if change.cursor > self.passed {
+                self.passed = change.cursor;
+                return Ok(Some(change));
+            }
+        }
+    }
+
+    /// Gives up what can only be read from the store, and goes on with the changes to come.
+    pub fn skip_missed(&mut self) {
+        self.is_behind = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::ask::samples::{ask, new_ask};
+    use crate::ask::{ChangeKind, Host};
+    use crate::store::Opening;
+
+    fn change(cursor: i64, text: usize) -> Arc<Change> {
+        let mut ask = ask(cursor, "s__t", "shop", 1);
+        ask.project = Some("x".repeat(text));
+        Arc::new(Change { cursor: Cursor(cursor), kind: ChangeKind::Opened, ask: Arc::new(ask) })
+    }
+
+    #[tokio::test]
+    async fn a_large_change_is_left_to_the_store_and_no_memory_is_kept_for_it() {
+        let ring = Ring::new();
+        let mut live = ring.follow();
+        let (small, large) = (change(1, 10), change(2, MAX_BYTES_EACH));
+        ring.put(&small);
+        ring.put(&large);
+        ring.put(&small);
+        assert_eq!(Arc::strong_count(&large), 1);
+        assert_eq!(live.recv().await.unwrap().unwrap().cursor, Cursor(1));
+        assert!(live.recv().await.unwrap().is_none());
+        assert_eq!(live.recv().await.unwrap().unwrap().cursor, Cursor(1));
+    }
+
+    /// Reads so many changes. There must not be another one.
+    async fn read(feed: &mut Feed, count: usize) -> Vec<i64> {
+        let mut cursors = Vec::new();
+        for _ in 0..count {
+            cursors.push(feed.next().await.unwrap().unwrap().cursor.0);
+        }
+        let more = futures_util::poll!(std::pin::pin!(feed.next()));
+        assert!(more.is_pending(), "one change too many: {more:?}");
+        cursors
+    }
+
+    #[tokio::test]
+    async fn a_reader_gets_every_change_once_wherever_it_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let open = |n: usize, weight: usize| {
+            let project = Some("x".repeat(weight));
+            registry.open(crate::ask::NewAsk { project, ..new_ask(&format!("program-{n}__t")) })
+        };
+        let (mut from_the_start, mut late) = (registry.feed(None), registry.feed(None));
+        open(0, 0).await.unwrap();
+        // This one is too large for the ring, and the next is in it again.
+        open(1, MAX_BYTES_EACH).await.unwrap();
+        open(2, 0).await.unwrap();
+        let expected: Vec<i64> = (1..=3).collect();
+        assert_eq!(read(&mut from_the_start, 3).await, expected);
+        // A reader that comes back reads on behind what it has seen.
+        assert_eq!(read(&mut registry.feed(Some(Cursor(1))), 2).await, [2, 3]);
+        assert_eq!(read(&mut registry.feed(Some(Cursor(3))), 0).await, [0; 0]);
+        // A cursor of another store is worth nothing here.
+        assert_eq!(read(&mut registry.feed(Some(Cursor(99))), 3).await, expected);
+        // More than the ring holds: the slow reader finds all of it in the store.
+        let many = MAX_CHANGES + 200;
+        join_all((3..many).map(|n| open(n, 0))).await.into_iter().for_each(|opened| drop(opened.unwrap()));
+        let all: Vec<i64> = (1..=i64::try_from(many).unwrap()).collect();
+        assert_eq!(read(&mut late, many).await, all);
+        assert_eq!(read(&mut from_the_start, many - 3).await, all[3..]);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_goes_on_without_what_it_cannot_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        registry.open(new_ask("program-1__t")).await.unwrap();
+        let mut feed = registry.feed(Some(Cursor(0)));
+        store.close().await;
+        assert!(feed.next().await.is_err() && feed.next().await.is_err());
+        feed.skip_missed();
+        assert!(futures_util::poll!(std::pin::pin!(feed.next())).is_pending());
+    }
+}

@@ -1,0 +1,45 @@
+//! The devices that are signed in.
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::store::DeviceKind;
+
+/// A page that was not used for 30 days is forgotten, and so is a paired device after 90 days. A removed one is forgotten at once.
+pub(super) async fn devices_that_are_not_used_are_forgotten(world: World) {
+    let store = &world.store;
+    let (now, day) = (Timestamp::now(), SignedDuration::from_hours(24));
+    let page = store.add_device("Browser".into(), DeviceKind::Page, [1; 32], now - day * 60).await.unwrap();
+    let at = |token: u8, time: Timestamp| async move { store.device([token; 32], time).await.unwrap() };
+    assert_eq!(at(1, now - day * 31).await.unwrap().name, "Browser");
+    assert_eq!(at(1, now - day * 30).await, None);
+    assert_eq!(at(2, now).await, None);
+    store.device_seen(page, now - day * 20).await.unwrap();
+    assert_eq!(at(1, now).await.unwrap().last_seen_at.as_millisecond(), (now - day * 20).as_millisecond());
+
+    let phone = store.add_device("Phone".into(), DeviceKind::Paired, [2; 32], now - day * 40).await.unwrap();
+    assert_eq!(store.devices(now).await.unwrap().len(), 2);
+    assert_eq!(at(2, now + day * 49).await.unwrap().kind, DeviceKind::Paired);
+    assert_eq!(at(2, now + day * 50).await, None);
+    assert!(store.remove_device(phone).await.unwrap() && !store.remove_device(phone).await.unwrap());
+    assert_eq!(at(2, now).await, None);
+    // Nobody gets its id.
+    assert_ne!(store.add_device("Other".into(), DeviceKind::Paired, [3; 32], now).await.unwrap(), phone);
+}
+
+/// Devices are there after the store was opened again, oldest first. The id of a removed device is never given to another.
+pub(super) async fn devices_survive_reopening_and_an_id_is_never_given_twice(mut world: World) {
+    let now = whole_milliseconds(Timestamp::now());
+    let mut ids = Vec::new();
+    for token in 1..=3 {
+        ids.push(world.store.add_device("Phone".into(), DeviceKind::Paired, [token; 32], now).await.unwrap());
+    }
+    let before = world.store.devices(now).await.unwrap();
+    assert_eq!(before.iter().map(|device| device.id).collect::<Vec<_>>(), ids);
+    world.reopen().await;
+    assert_eq!(world.store.devices(now).await.unwrap(), before);
+    assert!(world.store.remove_device(ids[2]).await.unwrap());
+    world.reopen().await;
+    let next = world.store.add_device("Phone".into(), DeviceKind::Paired, [4; 32], now).await.unwrap();
+    assert!(next > ids[2]);
+}

@@ -1,0 +1,183 @@
+//! Finding, listing and forgetting.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::*;
+use crate::ask::{Origin, OutcomeKind};
+use crate::store::{Filter, StateFilter};
+
+/// A key finds its newest life, and an unknown key finds nothing.
+pub(super) async fn the_newest_life_of_a_key_is_found(mut world: World) {
+    let first = world.open("s__t").await.id;
+    world.settle(first, Outcome::Withdrawn).await;
+    let second = world.open("s__t").await.id;
+    world.reopen().await;
+    let found = async |key: &str| world.store.ask(key.parse().unwrap()).await.unwrap().map(|ask| ask.id);
+    assert_eq!(found("s__t").await, Some(second));
+    assert_eq!(found("s__other").await, None);
+}
+
+/// A digest finds the newest ask with it, open or settled, of that session and no other.
+pub(super) async fn the_newest_ask_with_a_digest_is_found_in_its_session_alone(world: World) {
+    for key in ["s__a", "s__b", "other__c"] {
+        world.open_new(NewAsk { digest: Some("same".into()), ..new_ask(key) }).await;
+    }
+    world.open_new(NewAsk { digest: Some("else".into()), ..new_ask("s__d") }).await;
+    let found = async |session: &str, digest: &str| {
+        let ask = world.store.ask_with_digest(session.into(), digest.into()).await.unwrap();
+        ask.map(|ask| ask.key.to_string())
+    };
+    assert_eq!(found("s", "same").await.as_deref(), Some("s__b"));
+    let ask = world.store.ask("s__b".parse().unwrap()).await.unwrap().unwrap();
+    world.settle(ask.id, Outcome::Withdrawn).await;
+    assert_eq!(found("s", "same").await.as_deref(), Some("s__b"));
+    assert_eq!(found("other", "same").await.as_deref(), Some("other__c"));
+    assert_eq!(found("other", "else").await, None);
+}
+
+/// A list is newest first. A page has at most so many asks and says where the next one begins, and the pages make up all.
+pub(super) async fn a_list_is_newest_first_and_its_pages_make_up_all(world: World) {
+    let mut opened = Vec::new();
+    for n in 0..7 {
+        opened.insert(0, world.open(&format!("s__{n}")).await.id);
+    }
+    for limit in [1, 2, 3, 7, 8] {
+        let (mut listed, mut before) = (Vec::new(), None);
+        loop {
+            let page = world.store.list(Filter { before, ..Filter::all(StateFilter::All, limit) }).await.unwrap();
+            assert!(page.asks.len() <= limit && page.damaged == 0);
+            listed.extend(page.asks.iter().map(|ask| ask.id));
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, opened, "{limit} on a page");
+    }
+}
+
+/// A list shows an ask if it fits every field of the filter that is given. Probes are shown only on demand.
+pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: World) {
+    let now = Timestamp::now();
+    let project = |name: &str| Some(format!("/home/me/{name}"));
+    let asks = [
+        NewAsk { project: project("shop"), ..new_ask("one__open-old") },
+        NewAsk { project: project("shop"), ..new_ask("one__answered") },
+        NewAsk { project: project("site"), ..new_ask("two__released") },
+        NewAsk { origin: Origin::Probe, ..new_ask("doctor__open") },
+    ];
+    for (new, hours) in asks.into_iter().zip([48, 3, 2, 1]) {
+        let key = new.key.clone();
+        let at = now - SignedDuration::from_hours(hours);
+        let Opened::New(ask) = world.store.open_ask(Arc::new(new), at, 64).await.unwrap() else { panic!("not new") };
+        match key.tool_use_id() {
+            "answered" => drop(world.settle(ask.id, answered("SQLite")).await),
+            "released" => drop(world.settle(ask.id, Outcome::Released).await),
+            _ => {}
+        }
+    }
+    let list = async |state, change: &dyn Fn(&mut Filter)| {
+        let mut filter = Filter::all(state, 10);
+        change(&mut filter);
+        let asks = world.store.list(filter).await.unwrap().asks;
+        asks.iter().map(|ask| ask.key.to_string()).collect::<Vec<_>>()
+    };
+    let (open, answered, released) = ("one__open-old", "one__answered", "two__released");
+    use StateFilter::{All, Open, Settled};
+    assert_eq!(list(All, &|_| {}).await, [released, answered, open]);
+    assert_eq!(list(Open, &|_| {}).await, [open]);
+    assert_eq!(list(Settled, &|_| {}).await, [released, answered]);
+    assert_eq!(list(All, &|filter| filter.session = Some("one".into())).await, [answered, open]);
+    assert_eq!(list(All, &|filter| filter.project = Some("/home/me/site".into())).await, [released]);
+    assert_eq!(list(All, &|filter| filter.outcome = Some(OutcomeKind::Answered)).await, [answered]);
+    assert_eq!(list(All, &|filter| filter.outcome = Some(OutcomeKind::AnsweredInTerminal)).await, [""; 0]);
+    let yesterday = now - SignedDuration::from_hours(24);
+    assert_eq!(list(All, &|filter| filter.opened_since = Some(yesterday)).await, [released, answered]);
+    assert_eq!(list(All, &|filter| filter.key_end = Some("ed".into())).await, [released, answered]);
+    assert_eq!(list(All, &|filter| filter.probes = true).await, ["doctor__open", released, answered, open]);
+    let both = |filter: &mut Filter| {
+        filter.session = Some("one".into());
+        filter.opened_since = Some(yesterday);
+    };
+    assert_eq!(list(All, &both).await, [answered]);
+    assert_eq!(list(Open, &both).await, [""; 0]);
+}
+
+/// A search looks at questions, answers, notes and reasons, and at nothing else. `%`, `_` and `\` are letters like any other.
+pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(world: World) {
+    let questions = json!([{"question": "100% of the_files?", "header": "Header", "options": [{"label": "Option"}]}]);
+    let ask = NewAsk { questions: serde_json::from_value(questions).unwrap(), ..new_ask("s__asked") };
+    let asked = world.open_new(ask).await;
+    let answers = [("100% of the_files?".to_owned(), "Certainly".to_owned())].into_iter().collect();
+    let notes = [("100% of the_files?".to_owned(), "but C:\\not".to_owned())].into_iter().collect();
+    world.settle(asked.id, Outcome::Answered(Answer { answers, notes })).await;
+    let dismissed = world.open("s__dismissed").await;
+    world.settle(dismissed.id, Outcome::Dismissed { reason: Some("Not today".into()) }).await;
+    for (text, expected) in [
+        ("100%", &["s__asked"][..]),
+        ("0% OF", &["s__asked"]),
+        ("the_f", &["s__asked"]),
+        ("the%files", &[]),
+        ("the.files", &[]),
+        ("certain", &["s__asked"]),
+        ("c:\\n", &["s__asked"]),
+        ("today", &["s__dismissed"]),
+        ("not", &["s__dismissed", "s__asked"]),
+        ("database", &["s__dismissed"]),
+        ("Header", &[]),
+        ("answered", &[]),
+    ] {
+        let filter = Filter { text: Some(text.into()), ..Filter::all(StateFilter::All, 10) };
+        assert_eq!(keys(&world.store.list(filter).await.unwrap().asks), expected, "{text}");
+    }
+}
+
+/// The projects of all asks are listed once each, in alphabetical order. Those of probes alone are not.
+pub(super) async fn projects_are_listed_once_and_without_probes(world: World) {
+    for (key, project, origin) in [
+        ("s__1", Some("/b"), Origin::Program),
+        ("s__2", Some("/a"), Origin::ClaudeCode),
+        ("s__3", Some("/b"), Origin::ClaudeCode),
+        ("s__4", None, Origin::Program),
+        ("s__5", Some("/probe"), Origin::Probe),
+    ] {
+        world.open_new(NewAsk { project: project.map(Into::into), origin, ..new_ask(key) }).await;
+    }
+    assert_eq!(world.store.projects().await.unwrap(), ["/a", "/b"]);
+}
+
+/// A purge forgets the asks that were settled before a time. Open asks are never forgotten, however old, and cursors go on.
+pub(super) async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on(world: World) {
+    let now = Timestamp::now();
+    let long_ago = now - SignedDuration::from_hours(48);
+    for key in ["s__old", "s__recent", "s__open"] {
+        let opened = world.store.open_ask(Arc::new(new_ask(key)), long_ago, 64).await.unwrap();
+        let Opened::New(opened) = opened else { panic!("not new") };
+        let at = if key == "s__old" { long_ago } else { now };
+        if key != "s__open" {
+            let settlement = Settlement { at, ..settlement(Outcome::Released) };
+            world.store.settle(opened.id, settlement).await.unwrap();
+        }
+    }
+    let newest = world.published().last().unwrap().cursor;
+    assert_eq!(world.store.purge(now - SignedDuration::from_hours(24)).await.unwrap(), 1);
+    let filter = Filter::all(StateFilter::All, 10);
+    let left = world.store.list(filter).await.unwrap().asks;
+    assert_eq!(keys(&left), ["s__open", "s__recent"]);
+    world.open("s__next").await;
+    assert!(world.published().last().unwrap().cursor > newest);
+}
+
+/// The store knows when its oldest settled ask was settled. Open asks do not count.
+pub(super) async fn the_oldest_settlement_is_known(world: World) {
+    let now = whole_milliseconds(Timestamp::now());
+    assert_eq!(world.store.oldest_settled().await.unwrap(), None);
+    for hours in [3, 5, 1] {
+        let at = now - SignedDuration::from_hours(hours);
+        let id = world.open(&format!("s__{hours}")).await.id;
+        world.store.settle(id, Settlement { at, ..settlement(Outcome::Released) }).await.unwrap();
+    }
+    world.store.open_ask(Arc::new(new_ask("s__open")), now - SignedDuration::from_hours(9), 64).await.unwrap();
+    assert_eq!(world.store.oldest_settled().await.unwrap(), Some(now - SignedDuration::from_hours(5)));
+}

@@ -1,0 +1,103 @@
+//! What is asked of a store, and what comes back.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::ask::{Ask, AskId, Change, Cursor, OutcomeKind};
+
+/// The open asks, and the newest change of that moment. Every change up to the cursor is in these asks, and no later one is.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The asks that want an answer, in no particular order.
+    pub open: Vec<Ask>,
+    /// The newest change that is in them.
+    pub cursor: Cursor,
+}
+
+/// What came of opening an ask.
+#[derive(Debug)]
+pub enum Opened {
+    /// A new life of its key.
+    New(Arc<Ask>),
+    /// The life of the key that stands: it is open, or its outcome is the reply.
+    Known(Arc<Ask>),
+    /// Nothing was opened, because too many asks of the session are open.
+    Full,
+}
+
+/// What came of settling an ask.
+#[derive(Debug)]
+pub enum Settled {
+    /// This settlement was the first. The ask has it.
+    Now(Arc<Ask>),
+    /// Another settlement came first. The ask has that one.
+    Before(Arc<Ask>),
+}
+
+/// A page of changes, oldest first, each with the ask as it is now. A page may be empty and not the last: a newer version may have made
+/// changes that this one does not know.
+#[derive(Debug)]
+pub struct Changes {
+    /// The changes that this version knows.
+    pub changes: Vec<Arc<Change>>,
+    /// How far the page goes. The next page begins after this.
+    pub through: Cursor,
+    /// Whether there was nothing after this page when it was read.
+    pub is_end: bool,
+}
+
+/// Which states a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateFilter {
+    /// Asks that want an answer.
+    Open,
+    /// Asks that have an outcome.
+    Settled,
+    /// Both.
+    All,
+}
+
+/// Which asks a list shows. An ask must fit every field that is given.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// Open asks, settled ones, or both.
+    pub state: StateFilter,
+    /// Asks of this session.
+    pub session: Option<String>,
+    /// Asks of this project.
+    pub project: Option<String>,
+    /// Asks with this outcome.
+    pub outcome: Option<OutcomeKind>,
+    /// Asks with this text in a question, an answer, a note or a reason. Upper and lower case of ASCII letters are the same.
+    pub text: Option<String>,
+    /// Asks that were opened at this time or later.
+    pub opened_since: Option<Timestamp>,
+    /// Asks that are older than this one.
+    pub before: Option<AskId>,
+    /// Asks whose key ends with this.
+    pub key_end: Option<String>,
+    /// Whether questions that Answerback asked itself are shown, too.
+    pub probes: bool,
+    /// The most asks on a page.
+    pub limit: usize,
+}
+
+impl Filter {
+    /// All asks of a state, at most so many.
+    pub fn all(state: StateFilter, limit: usize) -> Self {
+        let (session, project, outcome, text, opened_since, before) = Default::default();
+        Self { state, session, project, outcome, text, opened_since, before, key_end: None, probes: false, limit }
+    }
+}
+
+/// A page of a list of asks, newest first.
+#[derive(Debug, Default)]
+pub struct AskPage {
+    /// The asks that can be read.
+    pub asks: Vec<Arc<Ask>>,
+    /// How many are left out because they are damaged.
+    pub damaged: usize,
+    /// If there are more asks: the last id of this page, for [`Filter::before`].
+    pub next: Option<AskId>,
+}

@@ -1,0 +1,205 @@
+//! The statements of the table `asks`.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+use crate::ask::{Ask, AskId, AskKey, Host, NewAsk, Receipt, Settlement};
+
+use super::clock::Uptime;
+use super::row::{COLUMNS, ask, check_sum, text, time, to_json, to_word};
+use super::sums;
+
+/// Adds an open ask.
+pub(super) fn insert(
+    connection: &Connection,
+    new: &NewAsk,
+    host: &Host,
+    opened_at: Timestamp,
+) -> rusqlite::Result<AskId> {
+    let (kind, questions) = (to_word(new.kind)?, to_json(&new.questions)?);
+    let subject = new.subject.as_ref().map(to_json).transpose()?;
+    let (boot, expires_boot) = boot_deadline(new.expires_at, opened_at);
+    connection
+        .prepare_cached(
+            "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
+                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host)
+             VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
+                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host)",
+        )?
+        .execute(named_params! {
+            ":key": new.key.as_str(),
+            ":session": new.key.session(),
+            ":origin": to_word(new.origin)?,
+            ":project": new.project,
+            ":questions": questions,
+            ":detail": new.detail,
+            ":opened_at": opened_at.as_millisecond(),
+            ":expires_at": new.expires_at.map(Timestamp::as_millisecond),
+            ":on_timeout": to_word(new.on_timeout)?,
+            ":racing": new.racing,
+            ":digest": new.digest,
+            ":asker": new.asker,
+            ":boot": boot,
+            ":expires_boot": expires_boot,
+            ":lifetime": lifetime(new.expires_at, opened_at),
+            ":question_sum": sums::of_questions(new.key.as_str(), &questions, &kind, subject.as_deref()),
+            ":detail_sum": sums::of_detail(new.key.as_str(), &new.detail),
+            ":kind": kind,
+            ":subject": subject,
+            ":host": host.as_str(),
+        })?;
+    Ok(AskId(connection.last_insert_rowid()))
+}
+
+/// How many milliseconds an ask has from now on.
+fn lifetime(expires_at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    expires_at.map(|expires_at| expires_at.as_millisecond() - now.as_millisecond())
+}
+
+/// A deadline by the clock that nobody can set: which run of the machine, and milliseconds since it began.
+fn boot_deadline(expires_at: Option<Timestamp>, now: Timestamp) -> (Option<String>, Option<i64>) {
+    let deadline = expires_at.and_then(|expires_at| Some((Uptime::now()?, expires_at)));
+    deadline.map_or((None, None), |(uptime, expires_at)| {
+        let expires_boot = uptime.at(expires_at, now);
+        (Some(uptime.boot), Some(expires_boot))
+    })
+}
+
+/// Settles an open ask; `false` if it is not open.
+pub(super) fn settle(connection: &Connection, id: AskId, settlement: &Settlement) -> rusqlite::Result<bool> {
+    let outcome = to_json(&settlement.outcome)?;
+    let by = settlement.by.as_ref().map(to_json).transpose()?;
+    let changed = connection
+        .prepare_cached(
+            "UPDATE asks SET outcome = :outcome, settled_by = :by, settled_at = :at, outcome_sum = :sum
+             WHERE id = :id AND outcome IS NULL",
+        )?
+        .execute(named_params! {
+            ":id": id.0,
+            ":outcome": outcome,
+            ":by": by,
+            ":at": settlement.at.as_millisecond(),
+            ":sum": sums::of_outcome(id.0, &outcome, by.as_deref()),
+        })?;
+    Ok(changed == 1)
+}
+
+/// Marks an open ask as deferred or as waited for again; `false` if it is not open.
+pub(super) fn set_deferred(
+    connection: &Connection,
+    id: AskId,
+    deferred: bool,
+    expires_at: Option<Timestamp>,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let (boot, expires_boot) = boot_deadline(expires_at, now);
+    let changed = connection
+        .prepare_cached(
+            "UPDATE asks SET deferred = ?2, expires_at = ?3, boot = ?4, expires_boot = ?5, lifetime = ?6
+             WHERE id = ?1 AND outcome IS NULL",
+        )?
+        .execute((
+            id.0,
+            deferred,
+            expires_at.map(Timestamp::as_millisecond),
+            boot,
+            expires_boot,
+            lifetime(expires_at, now),
+        ))?;
+    Ok(changed == 1)
+}
+
+/// Notes what the agent received; `false` if that was noted before.
+pub(super) fn set_receipt(connection: &Connection, id: AskId, receipt: &Receipt) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached("UPDATE asks SET receipt = ?2 WHERE id = ?1 AND receipt IS NULL")?
+        .execute((id.0, to_json(receipt)?))?;
+    Ok(changed == 1)
+}
+
+/// The newest ask of a session whose input has this digest.
+pub(super) fn by_digest(connection: &Connection, session: &str, digest: &str) -> rusqlite::Result<Option<Ask>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM asks WHERE session = ?1 AND digest = ?2 ORDER BY id DESC LIMIT 1"
+        ))?
+        .query_row([session, digest], ask)
+        .optional()
+}
+
+pub(super) fn by_id(connection: &Connection, id: AskId) -> rusqlite::Result<Ask> {
+    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE id = ?1"))?.query_row([id.0], ask)
+}
+
+/// The newest life of a key.
+pub(super) fn by_key(connection: &Connection, key: &AskKey) -> rusqlite::Result<Option<Ask>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE key = ?1 ORDER BY id DESC LIMIT 1"))?
+        .query_row([key.as_str()], ask)
+        .optional()
+}
+
+/// What the origin needs for its reply.
+pub(super) fn detail(connection: &Connection, id: AskId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT key, detail, detail_sum FROM asks WHERE id = ?1")?.query_row([id.0], |row| {
+        check_sum(row, 2, || Ok(sums::of_detail(text(row, 0)?, text(row, 1)?)))?;
+        row.get(1)
+    })
+}
+
+/// All open asks that can be read. One that cannot must not keep the others from their answers.
+pub(super) fn open(connection: &Connection) -> rusqlite::Result<Vec<Ask>> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM asks WHERE outcome IS NULL"))?;
+    let mut rows = statement.query([])?;
+    let mut asks = Vec::new();
+    while let Some(row) = rows.next()? {
+        match ask(row) {
+            Ok(ask) => asks.push(ask),
+            Err(error) => tracing::error!(id = row.get::<_, i64>(0)?, %error, "an open question is damaged"),
+        }
+    }
+    Ok(asks)
+}
+
+/// How many asks of a session are open.
+pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Result<u32> {
+    connection
+        .prepare_cached("SELECT count(*) FROM asks WHERE outcome IS NULL AND session = ?1")?
+        .query_row([session], |row| row.get(0))
+}
+
+/// The asks that are not what was written.
+pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, detail, detail_sum FROM asks ORDER BY id"))?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Vec::new();
+    while let Some(row) = rows.next()? {
+        let detail = || check_sum(row, 22, || Ok(sums::of_detail(text(row, 1)?, text(row, 21)?)));
+        if ask(row).is_err() || detail().is_err() {
+            damaged.push(AskId(row.get(0)?));
+        }
+    }
+    Ok(damaged)
+}
+
+/// The projects that have asks, in alphabetical order.
+pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(
+            "SELECT DISTINCT project FROM asks WHERE project IS NOT NULL AND origin <> 'probe' ORDER BY project",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+/// The time at which the oldest settled ask was settled.
+pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+    let oldest = "SELECT min(settled_at) FROM asks WHERE outcome IS NOT NULL";
+    connection.query_row(oldest, [], |row| time(row, 0))
+}
+
+/// Forgets the asks that were settled before a time. Their events go with them.
+pub(super) fn purge(connection: &Connection, settled_before: Timestamp) -> rusqlite::Result<usize> {
+    connection
+        .execute("DELETE FROM asks WHERE outcome IS NOT NULL AND settled_at < ?1", [settled_before.as_millisecond()])
+}

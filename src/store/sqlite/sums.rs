@@ -1,0 +1,33 @@
+//! Checksums of what a row says. SQLite notices a page that makes no sense, but not a letter that has become another one. What a person
+//! was asked and what they said must not change unseen, so it is checked whenever it is read.
+
+use sha2::{Digest, Sha256};
+
+/// The checksum of what was asked under a key. Without a subject it is the one that versions before subjects wrote.
+pub(super) fn of_questions(key: &str, questions: &str, kind: &str, subject: Option<&str>) -> i64 {
+    match subject {
+        None => sum([key, questions]),
+        Some(subject) => sum([key, questions, kind, subject]),
+    }
+}
+
+/// The checksum of what the asker needs for its reply.
+pub(super) fn of_detail(key: &str, detail: &str) -> i64 {
+    sum([key, detail])
+}
+
+/// The checksum of how an ask ended.
+pub(super) fn of_outcome(id: i64, outcome: &str, by: Option<&str>) -> i64 {
+    sum([id.to_string().as_str(), outcome, by.unwrap_or_default()])
+}
+
+fn sum<const N: usize>(parts: [&str; N]) -> i64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.finalize()[..8]);
+    i64::from_le_bytes(first)
+}
