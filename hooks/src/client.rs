@@ -145,7 +145,7 @@ struct Timed<'a> {
     wait: Wait,
 }
 
-/// The inside of the error that says that nobody reads our standard output.
+/// The cause inside an error: nobody reads our standard output.
 #[derive(Debug)]
 struct NobodyReads;
 

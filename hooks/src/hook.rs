@@ -31,7 +31,7 @@ const A_WHILE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the daemon is told of the environment, and under which name: never the environment as a whole.
+/// The variables that the daemon gets, and the headers they are sent in. The whole environment is never sent, because it holds secrets.
 const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-attended", "CLAUDE_CODE_SESSION_ATTENDED"),
     ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
@@ -39,8 +39,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-agent-pid", "CLAUDE_PID"),
 ];
 
-/// The events that may ask. Every turn has others, and they are no reason to start a daemon: where none runs, nobody waits. It is
-/// enough that the name is somewhere in the input: who starts one in vain has lost nothing.
+/// The events that may ask. Other events come with every turn, and start no daemon: without one, nobody waits. The name may be anywhere in
+/// the input, because a daemon that was started in vain does no harm.
 const ASKING_EVENTS: &[&[u8]] = &[b"PreToolUse", b"PermissionRequest"];
 
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Hint for Failure {
 /// Runs the hook. Always a success for Claude Code: a failure is one line on stderr.
 pub fn main() -> ExitCode {
     match run() {
-        // Nobody reads any more when this fails: there is nobody left to tell.
+        // If this fails, nobody reads our output, and there is nobody to tell.
         Ok(reply) => drop(io::stdout().write_all(&reply)),
         Err(failure) => drop(writeln!(io::stderr(), "answerback-hook: {}", hint::one_line(&failure))),
     }
@@ -97,7 +97,7 @@ fn run() -> Result<Vec<u8>, Failure> {
     }
     let mut environment: Vec<(&str, String)> =
         HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
-    // The one argument there may be is the daemon's to understand, like everything else.
+    // The daemon interprets the argument. The hook does not.
     environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
     let deadline = Instant::now() + FAIL_OPEN;
@@ -124,14 +124,14 @@ fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
     let limit = client::MAX_BODY as u64 + 1;
     stdin.take(limit).read_to_end(&mut body).map_err(Failure::Stdin)?;
     if body.len() > client::MAX_BODY {
-        // The writer must not meet a closed pipe.
+        // Read the rest, so that the writer does not meet a closed pipe.
         io::copy(stdin, &mut io::sink()).map_err(Failure::Stdin)?;
         return Err(Failure::TooLong);
     }
     Ok(body)
 }
 
-/// `request` makes the call, and the call again of a hook that lost its daemon.
+/// Sends the call until there is a reply. `request` makes it, and gets true for a call that is repeated after the daemon was lost.
 fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, Failure> {
     let mut pause = FIRST_PAUSE;
     let mut was_parked = false;
@@ -150,7 +150,7 @@ fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Reque
                 }
                 match response {
                     Ok(Response { status: 200, body }) => return checked(body),
-                    // It cannot answer now; the answer may be there all the same.
+                    // The daemon cannot reply now, but the question may have its answer. Ask again.
                     Ok(Response { status: status @ 500.., .. }) if was_parked => Failure::Status(status),
                     Ok(Response { status, .. }) => return Err(Failure::Status(status)),
                     Err(ExchangeError::Abandoned) => return Ok(Vec::new()),

@@ -65,7 +65,7 @@ pub enum StartError {
     Spawn(PathBuf, io::Error),
     /// The daemon ran and said why it could not start.
     Refused {
-        /// Why.
+        /// What keeps it from starting.
         reason: String,
         /// What to do about it, if the daemon said so.
         hint: Option<String>,
@@ -247,7 +247,7 @@ fn start(deadline: Instant) -> Result<(), StartError> {
     let mut child = command.spawn().map_err(spawn_failed)?;
     // Our copy of the child's end must go, or a daemon that dies is not seen as the end of the stream.
     drop(command);
-    // This is the first of the two processes, which is gone already: see `detach`.
+    // This reaps the first of the two processes, which ends at once: see `detach`.
     child.wait().map_err(spawn_failed)?;
     let left = deadline.saturating_duration_since(Instant::now());
     ours.set_read_timeout(Some(left.max(Duration::from_millis(1)))).map_err(spawn_failed)?;

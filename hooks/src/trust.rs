@@ -1,7 +1,7 @@
 //! Whether what is on disk and at the other end of the socket is our own user's.
 //!
-//! The files of an instance lead to the daemon, and whoever is there decides what the agent is told. Another user who can put a
-//! directory or a socket of theirs in the way must not be taken for it.
+//! The files of an instance lead to the daemon, and the daemon decides what the agent is told. A directory or a socket of another user
+//! must not be taken for ours.
 
 use std::fmt;
 use std::fs;

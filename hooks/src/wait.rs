@@ -1,7 +1,6 @@
 //! Waiting for the daemon: until a deadline, or for as long as anybody reads what the hook prints.
 //!
-//! An agent that ends a hook sends it a signal; one that was killed cannot. What is left of it then is the other end of our standard
-//! output, and the kernel closes that.
+//! An agent that ends a hook sends it a signal. An agent that was killed cannot, but the kernel closes its end of our standard output.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};

@@ -62,7 +62,7 @@ impl TryFrom<String> for PublicUrl {
 pub struct LanAddress(SocketAddr);
 
 impl LanAddress {
-    /// For the listener.
+    /// The address to listen on.
     pub fn socket(self) -> SocketAddr {
         self.0
     }
@@ -104,7 +104,7 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase()
 }
 
-/// The names other machines may know this one by: its own, and the one that mDNS gives it.
+/// The names that other machines may use for this one: its host name, and its name in mDNS.
 pub fn host_names() -> Vec<String> {
     let name = host_name();
     let is_name = !name.is_empty()
@@ -118,12 +118,12 @@ pub fn host_names() -> Vec<String> {
     if name == local { vec![name] } else { vec![name, local] }
 }
 
-/// The address this machine has in its network: the one it would send from. Nothing is sent.
+/// The address that this machine has in its network: the one it would send from. Nothing is sent.
 pub fn own_ip(listener: IpAddr) -> Option<IpAddr> {
     if !listener.is_unspecified() {
         return Some(listener);
     }
-    // Addresses that are reserved for documentation: all that counts is that the way there leads out.
+    // Addresses reserved for documentation. Only the route matters, and it leads out of this machine.
     let v4 = || source((Ipv4Addr::UNSPECIFIED, 0).into(), (Ipv4Addr::new(198, 51, 100, 1), 9).into());
     let v6 = || {
         source((Ipv6Addr::UNSPECIFIED, 0).into(), (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 9).into())

@@ -15,7 +15,7 @@ use super::options;
 use super::settle::refuse_inside_agent;
 use super::{choose, client, ended, which};
 
-/// A free text of so many characters is hardly ever a part of a key.
+/// A text this long is hardly ever part of a key by accident.
 const UNLIKELY_BY_ACCIDENT: usize = 4;
 
 /// Answer a question
@@ -113,7 +113,7 @@ fn meant<'a, 'b>(
         if let Some(ask) = settled(first)? {
             return Err(ended::too_late(&ask));
         }
-        // As many words as answers and one more: the first must be meant as a key.
+        // There is one word more than there are answers, so the first is meant as a key.
         let has_room_for_key = match only.questions.as_slice() {
             [question] => words.len() == 2 && !question.multi_select,
             several => words.len() == several.len() + 1,
@@ -125,7 +125,7 @@ fn meant<'a, 'b>(
     Ok((only, words))
 }
 
-/// How to give these words as a text of one's own, where that is taken.
+/// How to give these words as free text, if a question takes it.
 fn own_words(ask: &AskView, words: &[String]) -> String {
     match ask.questions.as_slice() {
         [only] if only.free_text => {
@@ -204,7 +204,7 @@ mod tests {
         let one = ["s1__toolu_aaa111"].map(ask_with_key);
         let settled = |_: &str| Ok(Some(ask_with_key("s1__toolu_settle")));
         assert!(meant(&one, &words(&["settle"]), settled).unwrap_err().to_string().contains("`Which?` was withdrawn"));
-        // An option is an option, whatever else it may be.
+        // A word that is an option is never taken for a key.
         assert_eq!(meant(&one, &words(&["yes"]), settled).unwrap().1.len(), 1);
     }
 }

@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::{client, print_json, time};
 
-/// How much later than its deadline the end of a question may be heard of.
+/// How much later than its deadline the daemon may report the end of a question.
 const SLACK: Duration = Duration::from_secs(5);
 
 /// Ask a person, wait, and print the answer
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let request = request(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(async {
-        // Before the question is asked: from then on it must be taken back.
+        // Install the handlers before the question is open: from then on, a signal must take it back.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut hang_up = signal(SignalKind::hangup())?;
         let ask = client.open_ask(&request)?;
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
             settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => report(args, &settled??),
-            // The daemon ends the question in time. Only one that hangs does not.
+            // The daemon ends the question at its deadline, unless the daemon hangs.
             () = give_up(args.timeout) => Err(hinted(
                 "the daemon did not say in time how the question ended",
                 "Run: answerback status. A daemon that hangs is ended by answerback restart.",
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             _ = hang_up.recv() => take_back(&client, &ask, Exit::HungUp),
         }
     });
-    // The thread that waits would be waited for.
+    // Dropping the runtime would wait for the thread that waits for the answer.
     runtime.shutdown_background();
     end
 }
@@ -110,7 +110,7 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
     })
 }
 
-/// Returns a little after the timeout; never, if there is none.
+/// Returns a little after the timeout. Without a timeout it never returns.
 async fn give_up(timeout: Option<SignedDuration>) {
     match timeout {
         Some(timeout) => tokio::time::sleep(timeout.unsigned_abs() + SLACK).await,
@@ -118,9 +118,9 @@ async fn give_up(timeout: Option<SignedDuration>) {
     }
 }
 
-/// Whoever ended this is told so by the exit code, whether the question could be taken back or not.
+/// The exit code names the signal, whether or not the question could be taken back.
 fn take_back(client: &Client, ask: &AskView, exit: Exit) -> anyhow::Result<Exit> {
-    // Nobody may be there to read it.
+    // Ignore a failure to write: the terminal may be gone.
     let _ = match client.withdraw(&ask.key) {
         Ok(_) => writeln!(anstream::stderr(), "Taken back."),
         Err(error) => writeln!(anstream::stderr(), "The question could not be taken back: {error}"),

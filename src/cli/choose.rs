@@ -1,4 +1,4 @@
-//! The picker of `answerback answer`, and what becomes of what was picked.
+//! The picker of `answerback answer`, and sending the choice.
 
 use std::io;
 use std::path::Path;
@@ -15,13 +15,13 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::{answer, ended, settle, time};
 
-/// So much of a session's name tells it from others.
+/// How much of a session's id is shown.
 const SESSION: usize = 8;
 
-/// Lets a person choose, and sends it.
+/// Lets a person choose, and sends the choice.
 pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     let (watching, key) = (client.clone(), ask.key.clone());
-    // A daemon that cannot be reached right now has settled nothing.
+    // A daemon that cannot be reached has no news. The picker asks again.
     let settled = move || watching.settled(&key).ok().map(|ask| format!("This {} meanwhile.", ended::ended(&ask)));
     let picked = picker::pick(&title(ask), &ask.questions, settled).map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
@@ -57,7 +57,7 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What a person has typed is not thrown away with the screen.
+/// Prints the answer that could not be sent, so that the person does not lose what they typed.
 fn keep_words(request: &AnswerRequest) {
     eprintln!("This was not sent:");
     for (question, answer) in &request.answers {

@@ -19,7 +19,7 @@ use crate::instance::{Instance, InstanceError};
 use super::exit::Exit;
 use super::explain::hint_of;
 
-/// A little less than a hook's patience.
+/// How long to wait for a daemon that starts or ends. Less than a hook waits.
 const BETWEEN_DAEMONS: Duration = Duration::from_millis(1500);
 const RETRY: Duration = Duration::from_millis(5);
 
@@ -64,7 +64,7 @@ fn serve(args: &Args) -> anyhow::Result<()> {
     let destination = if args.background { Destination::File(&log) } else { Destination::Stderr };
     logging::start(config.log_level, destination).with_context(|| format!("cannot log to {}", log.display()))?;
     let port = args.port.map_or(Port::Preferably(config.port), Port::Exactly);
-    // This daemon waits, it does not compute: one thread is both smaller and faster. The store has its own.
+    // The daemon mostly waits, so one thread is smaller and faster than several. The store has a thread of its own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ready = || {
         if args.background {
@@ -86,8 +86,8 @@ fn serve(args: &Args) -> anyhow::Result<()> {
     })
 }
 
-/// The instance, or nothing where another daemon serves it. One that holds it without serving is on its way in or out: what
-/// becomes of it is waited for, or a question that comes between two daemons would find neither.
+/// The instance, or `None` if another daemon serves it. A daemon that holds the lock and does not listen is starting or ending. Wait for
+/// that: a question that comes between two daemons must find one of them.
 fn claim_or_find(paths: &Paths) -> anyhow::Result<Option<Instance>> {
     let deadline = Instant::now() + BETWEEN_DAEMONS;
     loop {
@@ -103,7 +103,7 @@ fn claim_or_find(paths: &Paths) -> anyhow::Result<Option<Instance>> {
     }
 }
 
-/// One line for whoever started this in the background; they may be gone.
+/// Writes one line for the program that started this in the background. It may be gone.
 fn report(line: &str) {
     let mut stdout = io::stdout();
     drop(writeln!(stdout, "{line}").and_then(|()| stdout.flush()));

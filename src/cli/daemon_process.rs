@@ -1,5 +1,4 @@
-//! The daemon's process: finding it for certain, and ending it. Ending it loses nothing, because every answer that was confirmed is on
-//! disk.
+//! The daemon's process: finding it for certain, and ending it. That loses nothing: every confirmed answer is on disk.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +12,13 @@ use crate::instance::Published;
 use super::explain::hinted;
 use super::manager::Manager;
 
-/// How long a daemon may take to be found.
+/// How long the socket may take to accept a connection.
 const FIND: Duration = Duration::from_secs(2);
 /// How long it may take to end when it is asked to: longer than the store may take to finish.
 const ASKED: Duration = Duration::from_secs(6);
 /// How long a daemon that hangs may take to end when it is asked to.
 const HUNG: Duration = Duration::from_secs(2);
-/// How long it takes the kernel to end it.
+/// How long the kernel may take to end a killed process.
 const KILLED: Duration = Duration::from_secs(5);
 /// How long another program may take to start or to replace a daemon.
 const REPLACED: Duration = Duration::from_secs(30);
@@ -53,7 +52,7 @@ impl DaemonProcess {
             return Err(hinted("the process on the socket is not the one that daemon.json names", by_hand(pid)));
         }
         let process = Process::open(pid)?;
-        // It was that process before it was opened, and still is: it has the socket.
+        // The number may have been reused before the process was opened. If it still has the socket, it was not.
         Ok((listener(paths)? == Some(pid)).then_some(Self { pid, process }))
     }
 
@@ -83,12 +82,12 @@ impl DaemonProcess {
 
     /// Ends a daemon that does not answer, and waits until it is gone.
     pub(super) fn end(&self) -> anyhow::Result<()> {
-        // An error means that it has just ended by itself, here and in `kill`.
+        // A signal fails only if the process has just ended by itself. The same holds in `kill`.
         let _ = self.process.signal(Signal::TERM);
         if self.process.ends_within(HUNG)? { Ok(()) } else { self.kill() }
     }
 
-    /// Waits for the end of a daemon that was asked to stop. One that does not manage to is killed.
+    /// Waits for the end of a daemon that was asked to stop. Kills it if it takes too long.
     pub(super) fn until_ended(&self) -> anyhow::Result<()> {
         if self.process.ends_within(ASKED)? { Ok(()) } else { self.kill() }
     }

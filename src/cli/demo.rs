@@ -58,7 +58,7 @@ fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {
     let mut command = Command::new(&program);
     command.stdin(Stdio::piped()).stdout(if wait { Stdio::piped() } else { Stdio::null() });
     if !wait {
-        // It outlives this command, and the terminal.
+        // The pretend agent outlives this command and its terminal.
         command.stderr(Stdio::null()).process_group(0).current_dir("/");
     }
     let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;

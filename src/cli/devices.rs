@@ -1,4 +1,4 @@
-//! `answerback devices`: who was let in, and how to show them out.
+//! `answerback devices`: which devices are signed in, and signing them out.
 
 use anstream::eprintln;
 use jiff::Timestamp;
@@ -33,7 +33,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Sign devices out: their tokens are refused from now on, and what they show stops changing
+    /// Sign devices out: from now on the daemon refuses their tokens, and their pages stop updating
     Revoke(RevokeArgs),
 }
 
@@ -93,7 +93,7 @@ fn row(device: &DeviceView, now: Timestamp) -> [String; 4] {
     [device.id.to_string(), one_line(&device.name), kind.to_owned(), seen]
 }
 
-/// All that were named, or none of them.
+/// Signs out all the named devices, or none if one of the names is wrong.
 fn revoke(client: &Client, devices: &[DeviceView], args: &RevokeArgs) -> anyhow::Result<()> {
     let chosen: Vec<&DeviceView> = if args.all {
         devices.iter().collect()

@@ -17,7 +17,7 @@ use super::which;
 pub(super) struct Given<'a> {
     /// Options, or texts for questions without options, in the order of the questions.
     pub(super) words: &'a [String],
-    /// Whether the first word would have been taken for a key, if it were one.
+    /// Whether no key was given, so that the first word may be meant as one.
     pub(super) may_begin_with_key: bool,
     /// `QUESTION=OPTION`.
     pub(super) answers: &'a [String],
@@ -31,7 +31,7 @@ pub(super) struct Given<'a> {
 /// The answers so far, by the text of their question.
 type Chosen<'a> = IndexMap<&'a str, Vec<String>>;
 
-/// Understands all of it, or sends nothing.
+/// The answer to send, or an error if any part of the command line is not understood.
 pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<AnswerRequest> {
     let mut chosen = Chosen::new();
     add_words(&mut chosen, questions, given)?;
@@ -102,7 +102,7 @@ fn add<'a>(chosen: &mut Chosen<'a>, question: &'a Question, word: &str, may_be_k
     };
     let entry = chosen.entry(&question.question).or_default();
     for text in texts {
-        // The same option twice is one option; the same free text twice is a slip that is told.
+        // The same option twice counts once. The same free text twice is kept, and refused later as two answers.
         if question.options.is_empty() || !entry.iter().any(|other| other == text) {
             entry.push(text.to_owned());
         }

@@ -1,4 +1,4 @@
-//! How a question ended, for whoever comes too late to settle it.
+//! How a question ended, for a command that comes too late to settle it.
 
 use crate::api::{AskView, State};
 use crate::ask::{AskKey, Channel, OutcomeKind};
@@ -8,7 +8,7 @@ use crate::text::one_line;
 use super::explain::hinted;
 use super::which;
 
-/// How it ended, to go after its name: "was answered on the page".
+/// How the question ended, to follow its name in a sentence: "was answered on the page".
 pub(super) fn ended(ask: &AskView) -> String {
     let by = ask.outcome.as_ref().and_then(|outcome| outcome.by.as_ref()).map(|by| by.channel);
     let place = match by {

@@ -16,11 +16,11 @@ pub(super) enum Exit {
     Closed = 5,
     /// There is no daemon.
     NotRunning = 6,
-    /// The terminal was closed, as shells say it.
+    /// The terminal was closed: 128 and the number of SIGHUP, as in shells.
     HungUp = 129,
-    /// Ctrl-C.
+    /// Ctrl-C: 128 and the number of SIGINT.
     Interrupted = 130,
-    /// Somebody ended it.
+    /// Another program ended the command: 128 and the number of SIGTERM.
     Terminated = 143,
 }
 

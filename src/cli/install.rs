@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Options { dry_run, json, .. } = args.options;
     let place = args.options.place()?;
     let hook = hook_text()?;
-    // Only where the form depends on it.
+    // Ask for the version only if the form of the entry depends on it.
     let any_version = is_plain(&hook) && args.mode == Mode::Auto;
     let version = if any_version { None } else { claude_version::installed() };
     let invocation = Invocation::of(&hook, args.mode, version);
@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Twice the hook would be twice the question.
+/// Says that the plugin brings the hook. With both, every question would come twice.
 fn tell_of_plugin(plugin: &str, file: &Path, options: &Options) -> anyhow::Result<()> {
     if options.json {
         let path = file.to_string_lossy();
@@ -118,7 +118,7 @@ fn whereabouts(scope: &Scope) -> String {
     }
 }
 
-/// Settings are text.
+/// The path of the hook as text, because settings are text.
 fn hook_text() -> anyhow::Result<String> {
     let not_text = |path: OsString| {
         hinted(format!("{} is not UTF-8, as settings must be", path.display()), "Put the programs elsewhere.")

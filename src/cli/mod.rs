@@ -1,6 +1,6 @@
 //! The commands, one file each. Data goes to stdout, talk to stderr.
 
-/// Writes a line to stdout, without colours where nobody sees them. Fails where `println!` would panic.
+/// Writes a line to stdout, with colours only in a terminal. Returns an error where `println!` would panic.
 macro_rules! outln {
     ($($arg:tt)*) => {
         std::io::Write::write_fmt(&mut anstream::stdout(), format_args!("{}\n", format_args!($($arg)*)))?
@@ -94,7 +94,7 @@ enum Command {
     Man(man::Args),
 }
 
-/// Runs the command of the command line.
+/// Runs the command that the command line names.
 pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Install(args) => install::run(&args),
@@ -122,7 +122,7 @@ pub fn run() -> ExitCode {
     };
     match result {
         Ok(exit) => exit.into(),
-        // Whoever reads our output has read enough.
+        // The reader of our output closed it, as `head` does. That is no failure.
         Err(error) if is_broken_pipe(&error) => Exit::Success.into(),
         Err(error) => {
             explain(&error);

@@ -72,7 +72,7 @@ fn openers(url: &str) -> Vec<Command> {
     let system = if cfg!(target_os = "macos") {
         Some("open")
     } else {
-        // Without a screen it would open a browser in the terminal, or none.
+        // Without a screen, xdg-open would open a browser in the terminal, or none.
         (has_screen("DISPLAY") || has_screen("WAYLAND_DISPLAY")).then_some("xdg-open")
     };
     openers.extend(system.map(|program| {
@@ -83,7 +83,7 @@ fn openers(url: &str) -> Vec<Command> {
     openers
 }
 
-/// A program with arguments; `%s` stands for the address, which comes last otherwise.
+/// A program with arguments. `%s` stands for the address. Without it, the address is the last argument.
 fn from_variable(browser: &str, url: &str) -> Option<Command> {
     let mut words = browser.split_whitespace();
     let mut opener = Command::new(words.next()?);

@@ -7,10 +7,10 @@ use crate::text::{fit, one_line};
 
 use super::explain::hinted;
 
-/// So many options are listed in an error, each in so many columns.
+/// How many options an error lists, and the columns for each.
 const LISTED: usize = 9;
 const COLUMNS: usize = 40;
-/// So many similar labels are offered.
+/// How many similar labels an error offers.
 const OFFERED: usize = 3;
 
 /// A word that means no option, or more than one.
@@ -28,7 +28,7 @@ pub(super) enum MissKind<'a> {
     Ambiguous(Vec<&'a str>),
 }
 
-/// The option with this label, however its letters are written.
+/// The option with this label, in upper or lower case.
 pub(super) fn named<'a>(question: &'a Question, word: &str) -> Option<&'a str> {
     match by_label(question, word).as_slice() {
         [only] => Some(only),
@@ -104,7 +104,7 @@ fn distinct<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     distinct
 }
 
-/// The labels that a word with a slip or two could have been, the nearest first.
+/// The labels that the word may be a misspelling of, the nearest first.
 fn similar<'a>(question: &'a Question, word: &str) -> Vec<&'a str> {
     let word = folded(word);
     let mut near: Vec<_> = distinct(labels(question))

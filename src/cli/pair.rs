@@ -15,7 +15,7 @@ use super::settle::refuse_inside_agent;
 use super::{client, qr};
 
 const DIGITS: usize = 6;
-/// Of a fingerprint: sixteen bytes, each with its colon.
+/// Half of a fingerprint: sixteen bytes, each with its colon.
 const HALF: usize = 16 * 3;
 const WARNING: &str = "The phone will warn that it does not know the certificate: nobody vouches for it but you. If you do not \
     trust this network, compare the SHA-256 of the certificate that the phone shows:";
@@ -28,9 +28,9 @@ const WARNING: &str = "The phone will warn that it does not know the certificate
 #[command(after_help = "Examples:\n  \
     answerback pair\n  \
     answerback pair --name 'Work phone'\n  \
-    answerback devices                    # who was let in, and how to show them out")]
+    answerback devices                    # which devices are signed in")]
 pub(super) struct Args {
-    /// What to call the device; otherwise it says so itself
+    /// The name of the device [default: the name it gives itself]
     #[arg(long)]
     name: Option<String>,
     /// Print one line of JSON for each step; the digits are still read from stdin
@@ -98,7 +98,7 @@ fn show(pairing: &Pairing) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of the device that has shown the code, or nothing if it is over.
+/// The name of the device that has shown the code, or `None` if the pairing ended.
 fn until_claimed(client: &Client, id: &str) -> Result<Option<String>, ClientError> {
     loop {
         let pairing = client.poll_pairing(id)?;
@@ -110,7 +110,7 @@ fn until_claimed(client: &Client, id: &str) -> Result<Option<String>, ClientErro
     }
 }
 
-/// Whether the person typed what the device shows.
+/// Whether the person typed the digits that the device shows.
 fn confirm(client: &Client, id: &str) -> anyhow::Result<bool> {
     let mut lines = io::stdin().lock().lines();
     loop {

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Print JSON, as `GET /v1/asks` gives it; with --watch, one line for each change
     #[arg(long)]
     json: bool,
-    /// Go on, and show every change
+    /// Keep running, and show every change
     #[arg(long)]
     watch: bool,
 }
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             (true, false) => print_json(&list)?,
             (false, _) => {
                 if args.watch && io::stdout().is_terminal() {
-                    // Home, and clear what was there.
+                    // Move the cursor home and clear the screen.
                     io::Write::write_all(&mut anstream::stdout(), b"\x1b[H\x1b[2J")?;
                 }
                 show(&list)?;
@@ -48,13 +48,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         if !args.watch {
             return Ok(Exit::Success);
         }
-        // Ages change too, where a person looks at them.
+        // In a terminal, draw again after each round, because the ages have changed.
         let redraws = !args.json && io::stdout().is_terminal();
         list = if redraws { client.poll(&list.cursor)? } else { client.next_change(&list.cursor)? };
     }
 }
 
-/// Below this there is room for the question alone.
+/// With fewer columns than this, project and header are left out.
 const NARROW: usize = 60;
 
 fn show(list: &AskList) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! The other program.
+//! Finding the program of the hook.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use crate::claude_code::settings::entry;
 
 use super::explain::hinted;
 
-/// Where the hook belongs: beside this program, the real one behind any links.
+/// Where the hook belongs: beside this program, after following links.
 pub(super) fn hook_path() -> anyhow::Result<PathBuf> {
     let this = env::current_exe().and_then(fs::canonicalize).context("cannot find out where this program is")?;
     Ok(this.with_file_name(entry::PROGRAM))
 }
 
-/// The hook, which can be run.
+/// The hook, if it can be run.
 pub(super) fn hook_program() -> anyhow::Result<PathBuf> {
     let hook = hook_path()?;
     if !is_executable(&hook) {

@@ -14,9 +14,9 @@ const STYLE: Style = Style::new()
 
 /// The lines to print, each with its colours, or nothing if they are wider than the terminal.
 pub(super) fn lines(text: &str, columns: usize) -> Result<Option<Vec<String>>, QrError> {
-    // Nothing gets dirty on a screen: as little redundancy as there is.
+    // A screen does not get dirty, so the lowest error correction is enough.
     let code = QrCode::with_error_correction_level(text, EcLevel::L)?;
-    // To the crate, what is drawn is dark.
+    // The crate draws dark modules. Here the light ones are drawn, so swap the two.
     let drawn = code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
     if drawn.lines().any(|line| line.width() > columns) {
         return Ok(None);

@@ -66,7 +66,7 @@ fn check(running: &Client) -> anyhow::Result<()> {
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }
-    // A daemon whose disk hangs holds the lock itself, and cannot read. One that can read is not the one that holds it.
+    // If the daemon can read while the store is locked, another program holds the lock. A daemon whose disk hangs cannot read.
     let store = running.paths().store();
     if store.exists() && store::is_locked(&store)? && running.projects().is_ok() {
         return Err(hinted(

@@ -31,7 +31,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     let asks = client.newest_asks()?.asks;
-    // What has a receipt has been resumed.
+    // An ask with a receipt was resumed before.
     let deferred: Vec<AskView> = asks.into_iter().filter(|ask| ask.deferred && ask.receipt.is_none()).collect();
     let ask = match (args.key.as_deref(), deferred.as_slice()) {
         (_, []) => {

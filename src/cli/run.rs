@@ -36,12 +36,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Err(hinted(format!("cannot run {}: {error}", program.display()), "Is Claude Code installed, and in the PATH?"))
 }
 
-/// A question that nobody can answer is worse than no question.
+/// Refuses to run without a working hook: a question that nobody can answer is worse than no question.
 fn check_hook() -> anyhow::Result<()> {
     let directory = std::env::current_dir()?;
     let findings = doctor::examine_settings(&hook_path()?, &directory);
     let loses_questions = |finding: &Finding| {
-        // A headless run has no terminal.
+        // A headless run needs nothing in the terminal.
         (finding.level == Level::Error && finding.check != doctor::TERMINAL) || finding.check == doctor::MODE
     };
     match findings.into_iter().find(loses_questions) {
@@ -50,7 +50,7 @@ fn check_hook() -> anyhow::Result<()> {
     }
 }
 
-/// The command line with what a one-shot run needs, right behind the word that is Claude Code. The value is never used: the hook
+/// Adds the option that a one-shot run needs, right after the word that names Claude Code. Its value is never used, because the hook
 /// answers first.
 fn able_to_ask(command: &[OsString]) -> Vec<OsString> {
     let mut command = command.to_vec();

@@ -1,4 +1,4 @@
-//! What the commands that edit settings share: whose settings, and telling what became of them.
+//! What `install` and `uninstall` share: choosing a settings file, and reporting the change.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::claude_code::settings::Change;
 use crate::claude_code::settings::scope::{Scope, claude_dir};
 use crate::text::one_line;
 
-/// Whose settings, and how to tell about it.
+/// Which settings file, and how to report the change.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     #[command(flatten)]
@@ -39,7 +39,7 @@ struct ScopeArgs {
     user: bool,
 }
 
-/// A settings file of somebody.
+/// A settings file, and the files that a session reads together with it.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) scope: Scope,
@@ -48,7 +48,7 @@ pub(super) struct Place {
 }
 
 impl Options {
-    /// The file that is meant.
+    /// The file that the options name.
     pub(super) fn place(&self) -> anyhow::Result<Place> {
         let ScopeArgs { project, local, user } = &self.scope;
         let scope = match (project, local) {
@@ -74,7 +74,7 @@ fn directory(dir: &Path) -> anyhow::Result<PathBuf> {
     Ok(dir.components().collect())
 }
 
-/// What changed, for a person.
+/// Prints the change for a person.
 pub(super) fn print_diff(change: &Change, file: &Path) -> std::io::Result<()> {
     anstream::stdout().write_all(diff_of(change, file, true).as_bytes())
 }
@@ -87,7 +87,7 @@ fn diff_of(change: &Change, file: &Path, colour: bool) -> String {
     diff::unified(&shown(file), &text(&change.before), &text(&change.after), colour)
 }
 
-/// What happened, for a program. With a dry run, what would have.
+/// The change for a program. After a dry run, the change that would have been made.
 pub(super) fn report(change: &Change, file: &Path, dry_run: bool) -> Value {
     json!({
         "path": file.to_string_lossy(),
@@ -99,7 +99,7 @@ pub(super) fn report(change: &Change, file: &Path, dry_run: bool) -> Value {
     })
 }
 
-/// A path for a person: a name can be anything.
+/// A path that is safe to print: a file name can hold anything.
 pub(super) fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy())
 }

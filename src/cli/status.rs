@@ -1,4 +1,4 @@
-//! `answerback status`: is it there, and what waits?
+//! `answerback status`: whether the daemon runs, and how many questions are open.
 
 use answerback_hook::paths::Paths;
 use serde_json::json;
@@ -27,7 +27,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Says whether the next question can start it.
+/// Reports that no daemon listens, and whether the next question can start one.
 fn not_running(args: &Args, paths: &Paths) -> anyhow::Result<Exit> {
     if instance::is_held(paths) {
         if args.json {

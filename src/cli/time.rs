@@ -14,19 +14,19 @@ pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// When, on the clock of this machine.
+/// A time in the time zone of this machine.
 pub(super) fn local(time: Timestamp) -> String {
     time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Longer than anybody waits or remembers.
+/// An upper limit that keeps the arithmetic in range.
 const MAX_DAYS: i64 = 100 * 366;
 
 /// `90s`, `10m`, `2h 30m`, `1d`: for clap.
 pub(super) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     let days = text.trim().strip_suffix('d').and_then(|days| days.trim().parse::<i64>().ok());
     let duration = match days {
-        // A calendar has days of other lengths; a deadline has not.
+        // A day is always 24 hours here, also when the clocks change.
         Some(days) => SignedDuration::from_hours(days.clamp(0, MAX_DAYS) * 24),
         None => text.parse::<SignedDuration>().map_err(|_| "a duration is like 90s, 10m, 2h or 7d".to_owned())?,
     };

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Takes it out of one file, and tells a person; what a program is told comes back.
+/// Takes the hook out of one file, and tells a person. Returns the report for a program.
 fn uninstall(file: &Path, paths: &Paths, options: &Options) -> anyhow::Result<Value> {
     let Options { dry_run, json, .. } = *options;
     let settings = Settings::at(file, paths)?;

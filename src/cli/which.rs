@@ -1,4 +1,4 @@
-//! Which open question is meant: by any part of its key that fits no other, or by being the only one.
+//! Which open question a command means: the only one, or the one whose key has the given part.
 
 use crate::api::AskView;
 use crate::ask::AskKey;
@@ -30,7 +30,7 @@ pub(super) fn is_part_of_only_key(key: &str, word: &str) -> bool {
     (may_be_key(word) && key.ends_with(word)) || (looks_like_key(word) && key.contains(word))
 }
 
-/// Whether a word could be a key as people are shown it. Many plain words could.
+/// Whether a word could be a key as `answerback pending` shows it. Many plain words could.
 pub(super) fn may_be_key(word: &str) -> bool {
     word.len() >= SHOWN && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
@@ -53,7 +53,7 @@ pub(super) fn unknown_key(word: &str, hint: &str) -> anyhow::Error {
     hinted(format!("no open question has `{word}` in its key"), format!("{LIST} {hint}").trim_end())
 }
 
-/// The only ask whose key has this part, or is this.
+/// The ask with exactly this key, or else the only one whose key has this part.
 pub(super) fn by_part<'a>(asks: &'a [AskView], part: &str) -> Option<&'a AskView> {
     if let Some(exact) = asks.iter().find(|ask| ask.key == part) {
         return Some(exact);
@@ -62,8 +62,7 @@ pub(super) fn by_part<'a>(asks: &'a [AskView], part: &str) -> Option<&'a AskView
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
-/// The open ask that is meant. A key that no open ask has may be one of a settled ask, which `settled` finds: the error says how
-/// that one ended.
+/// The open ask that the part names. If none fits, `settled` looks for a settled ask with that key, and the error says how it ended.
 pub(super) fn open_ask<'a>(
     open: &'a [AskView],
     part: Option<&str>,
@@ -78,7 +77,7 @@ pub(super) fn open_ask<'a>(
     ask(open, part)
 }
 
-/// The ask that is meant.
+/// The ask that the part names, or the only one.
 pub(super) fn ask<'a>(asks: &'a [AskView], part: Option<&str>) -> anyhow::Result<&'a AskView> {
     match (part, asks) {
         (_, []) => Err(hinted("no question is open", "`answerback history` shows the settled ones.")),

@@ -31,7 +31,7 @@ pub struct Config {
     pub port: u16,
     /// How long a question waits for an answer; 0 is as long as it takes.
     pub timeout_seconds: u32,
-    /// What happens then.
+    /// What happens to a question when its time is up.
     pub on_timeout: OnTimeout,
     /// How long settled questions are kept; at least a day.
     pub retention_days: NonZeroU32,
@@ -41,7 +41,7 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Where to listen for the local network; always with TLS.
     pub lan_address: Option<LanAddress>,
-    /// Who is told that a question waits.
+    /// How people and programs are told that a question waits.
     pub notify: Notify,
 }
 
@@ -77,13 +77,13 @@ impl Default for Config {
 pub enum ConfigError {
     /// It cannot be read.
     Read(PathBuf, io::Error),
-    /// Somebody else may have written it.
+    /// Other users can write to it.
     Foreign(PathBuf),
     /// It cannot be understood. The line itself is not shown: it may hold a secret.
     Invalid {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// And where.
+        /// The line, from 1.
         line: usize,
         /// What is wrong.
         problem: String,
@@ -115,7 +115,7 @@ impl Hint for ConfigError {
 impl Config {
     /// Reads the file; without one, everything has its default.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        // Opening anything but a file might never end.
+        // Opening anything but a file, such as a pipe, might never end.
         let is_special = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
         if is_special {
             let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a file");
@@ -230,7 +230,7 @@ mod tests {
         let config = load(block.split_once("```").unwrap().0).unwrap();
         let notify = config.notify;
         assert!(config.public_url.is_some() && notify.ntfy.is_some() && notify.webhook.is_some());
-        // What is shown as the default is the default.
+        // The values that the README calls defaults are the defaults.
         assert_eq!(notify.delay(), Notify::default().delay());
     }
 

@@ -1,4 +1,4 @@
-//! Who is told that a question waits, and how much of it.
+//! Notifications: which ways are used, and how much of a question they show.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::address::{UrlError, WebUrl};
 pub struct Notify {
     /// How long a question that is also in the terminal waits before anybody is told elsewhere.
     delay_seconds: u32,
-    /// Whether the question and its options are told as well.
+    /// Whether notifications show the question and its options.
     pub details: bool,
-    /// On this machine's screen.
+    /// Notifications on this machine's screen.
     pub desktop: Desktop,
-    /// On a telephone.
+    /// Notifications on a phone, through ntfy.
     pub ntfy: Option<Ntfy>,
-    /// To a program.
+    /// Events for a program.
     pub webhook: Option<Webhook>,
 }
 
@@ -28,7 +28,7 @@ pub struct Notify {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Desktop {
-    /// If nothing is said: where a command is configured, or the usual one is found.
+    /// By default, on if a command is configured, or if the machine has a display and the usual command.
     pub enabled: Option<bool>,
     /// The program and its arguments, with placeholders.
     pub command: Option<CommandLine>,
@@ -45,12 +45,12 @@ pub struct CommandLine(Vec<String>);
 pub struct Ntfy {
     /// The server and the topic.
     pub url: NtfyUrl,
-    /// For a server that wants one.
+    /// The access token, for a server that needs one.
     pub token: Option<Secret>,
-    /// How loud.
+    /// How much attention the phone draws to it.
     #[serde(default)]
     pub priority: Priority,
-    /// Whether options become buttons that answer; if nothing is said, where they can.
+    /// Whether options become buttons that answer. By default, on if the other settings allow it.
     buttons: Option<Spanned<bool>>,
 }
 
@@ -59,7 +59,7 @@ pub struct Ntfy {
 #[serde(try_from = "String")]
 pub struct NtfyUrl(WebUrl);
 
-/// What ntfy calls priority.
+/// The priority of a message, as ntfy names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names are ntfy's")]
@@ -76,13 +76,13 @@ pub enum Priority {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Webhook {
-    /// Where to.
+    /// The address that gets the events.
     pub url: WebUrl,
-    /// What the body is signed with.
+    /// The key that signs the body.
     pub secret: Option<Secret>,
 }
 
-/// Something that goes into one header or one signature, and nowhere else. Its `Debug` shows nothing.
+/// A secret that is used in one header or one signature, and nowhere else. Its `Debug` shows nothing.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Secret(String);
@@ -99,7 +99,7 @@ impl Notify {
         Duration::from_secs(self.delay_seconds.into())
     }
 
-    /// What does not go together, and where in the file.
+    /// Settings that contradict each other: where in the file, and why.
     pub(super) fn check(&self, has_public_url: bool) -> Result<(), (usize, &'static str)> {
         let Some(buttons) = self.ntfy.as_ref().and_then(|ntfy| ntfy.buttons.as_ref()) else { return Ok(()) };
         let problem = match (buttons.as_ref(), self.details, has_public_url) {
@@ -123,7 +123,7 @@ impl CommandLine {
         self.0.first().map_or("", String::as_str)
     }
 
-    /// What it is called with.
+    /// Its arguments.
     pub fn arguments(&self) -> &[String] {
         self.0.get(1..).unwrap_or_default()
     }
@@ -141,19 +141,19 @@ impl TryFrom<Vec<String>> for CommandLine {
 }
 
 impl Ntfy {
-    /// Whether buttons are wanted, where they can be.
+    /// Whether buttons are wanted.
     pub fn wants_buttons(&self) -> bool {
         self.buttons.as_ref().is_none_or(|buttons| *buttons.as_ref())
     }
 }
 
 impl NtfyUrl {
-    /// Where JSON is published: the server itself.
+    /// The server. Messages as JSON are posted to it, and not to the topic.
     pub fn server(&self) -> &WebUrl {
         &self.0
     }
 
-    /// To whom.
+    /// The topic.
     pub fn topic(&self) -> &str {
         self.0.rest().trim_start_matches('/')
     }
@@ -174,7 +174,7 @@ impl TryFrom<String> for NtfyUrl {
 }
 
 impl Secret {
-    /// For the header or the signature.
+    /// The secret itself, for a header or a signature.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Which Claude Code there is, and what it can carry.
+//! Which version of Claude Code is installed, and how it takes answers.
 
 use crate::claude_code::Version;
 
@@ -8,7 +8,7 @@ const CHECK: &str = "claude_code";
 
 /// The first version that takes answers before it has opened its dialog.
 const CARRIES_ANSWERS: Version = Version(2, 1, 85);
-/// The first whose one-shot runs do not have the asking tool.
+/// The first version whose one-shot runs lack the tool that asks.
 const ONE_SHOT_WITHOUT_TOOL: Version = Version(2, 1, 187);
 
 pub(super) fn examine(version: Option<Version>) -> Vec<Finding> {

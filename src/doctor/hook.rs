@@ -1,4 +1,4 @@
-//! Our entries in one settings file, beside what `answerback install` writes there.
+//! Our entries in one settings file, compared with what `answerback install` would write.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,29 +15,29 @@ use crate::claude_code::{Mode, Version};
 use super::settings::{CHECK, EVENT, TOOL};
 use super::{Finding, Level};
 
-/// That questions in the terminal cannot be answered elsewhere. Those of a headless run can.
+/// The check that questions in the terminal can be answered elsewhere. A headless run does not need it.
 pub const TERMINAL: &str = "terminal";
-/// Asked beside the dialog in the terminal.
+/// The event that Claude Code sends while its dialog is open in the terminal.
 const TERMINAL_EVENT: &str = "PermissionRequest";
-/// Claude Code's own limit where none is written; a person may need longer.
+/// Claude Code's own limit, in seconds, for an entry without one. A person may need longer.
 const SHORT_TIMEOUT: f64 = 600.0;
 
-/// How a file of settings is put right.
+/// How to put a settings file right.
 #[derive(Debug)]
 pub(super) struct Repair {
-    /// What has to be done before anything can be installed.
+    /// A step that must come before `answerback install`.
     pub(super) first: Option<String>,
 }
 
 impl Repair {
-    /// With this file, which is an administrator's if it has no scope.
+    /// How to install the hook into this file. Without a scope, the file is an administrator's.
     pub(super) fn install(&self, scope: Option<&Scope>, mode: Mode) -> String {
         let Some(scope) = scope else { return "Ask the administrator of this machine to correct it.".into() };
         let mode = if mode == Mode::Auto { String::new() } else { format!(" --mode {}", mode.name()) };
         self.then(&format!("`answerback install {}{mode}`", scope.options()))
     }
 
-    /// These commands, in words.
+    /// A sentence that tells to run these commands.
     pub(super) fn then(&self, commands: &str) -> String {
         match &self.first {
             Some(first) => format!("{first} Then run {commands}."),
@@ -55,7 +55,7 @@ pub(super) fn uninstall(scope: &Scope) -> String {
 #[derive(Debug)]
 pub(super) struct Installed {
     pub(super) path: PathBuf,
-    /// None where it is an administrator's.
+    /// `None`: it is an administrator's.
     pub(super) scope: Option<Scope>,
     pub(super) mode: Mode,
     missing: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) struct Installed {
     needless: Vec<String>,
     /// The events that Claude Code ends early, and after how many seconds.
     short: Vec<(String, f64)>,
-    /// What else is not as it would be written, and whether that matters.
+    /// Other fields that differ from what would be installed now.
     outdated: Vec<Outdated>,
     /// Which program runs on which events.
     programs: BTreeMap<String, Vec<String>>,
@@ -77,14 +77,14 @@ struct Outdated {
 }
 
 impl Installed {
-    /// `None` where there is nothing of ours. The version is only asked for where it makes a difference.
+    /// `None` if the file has no entry of ours. `version` is called only if it matters.
     pub(super) fn in_file(
         path: &Path,
         scope: Option<&Scope>,
         content: &[u8],
         version: &dyn Fn() -> Option<Version>,
     ) -> Result<Option<Self>, Refusal> {
-        // What stands in `command` and `args` is looked at by what it means, because there is more than one way to write it.
+        // `command` and `args` can be written in more than one way, so they are compared by what they mean.
         let wanted = entry::entries(&Invocation::Exec(entry::PROGRAM.into()), Mode::Auto);
         let comparison = edit::compare(json::decode(content)?, &wanted)?;
         let mut placed = comparison.handlers.iter().flatten().chain(&comparison.surplus);
@@ -151,18 +151,18 @@ impl Installed {
             if wanted.is_some_and(|wanted| wanted > SHORT_TIMEOUT) && found <= SHORT_TIMEOUT {
                 self.short.push((event.clone(), found));
             } else {
-                // More time than is needed does no harm, and less than a week may be somebody's wish.
+                // A longer timeout does no harm, and a shorter one may be wanted, as long as a person has time to answer.
                 outdated("timeout", found < SHORT_TIMEOUT && wanted.is_some_and(|wanted| found < wanted));
             }
         }
     }
 
-    /// Of several files, the one that is worth most is kept: an administrator's, a complete one, one that brings questions.
+    /// Which of several files to keep: an administrator's first, then a complete one, then one that brings questions.
     pub(super) fn worth(&self) -> (bool, bool, bool) {
         (self.scope.is_none(), self.missing.is_empty(), !self.missing.iter().any(|event| event == EVENT))
     }
 
-    /// What is wrong with it.
+    /// What is wrong with the entries.
     pub(super) fn findings(&self, hook: &Path, repair: &Repair) -> Vec<Finding> {
         let name = self.path.display();
         let fix = repair.install(self.scope.as_ref(), self.mode);
@@ -221,7 +221,7 @@ impl Installed {
         findings
     }
 
-    /// What it means that the hook does not run on these events.
+    /// What is lost if the hook does not run on these events.
     fn without(&self, events: &[String]) -> (&'static str, Level, &'static str) {
         let is_among = |name: &str| events.iter().any(|event| event == name);
         if is_among(EVENT) {

@@ -14,7 +14,7 @@ use answerback_hook::trust::check_private;
 
 use super::Finding;
 
-/// A database that cannot grow loses questions.
+/// With less free space than this, the store may soon be unable to save a question.
 const LITTLE_SPACE: u64 = 64 * 1024 * 1024;
 
 /// The hook beside this program.
@@ -41,7 +41,7 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     let mut findings = vec![configuration(paths)];
     findings.extend(files(paths));
     findings.push(space(paths));
-    // Before the daemon is spoken to: it would replace a socket nobody listens at.
+    // This client starts no daemon, which would replace a stale socket before it is reported.
     let client = Client::only_running(paths.clone());
     let running = client.version();
     findings.push(daemon(paths, &running));
@@ -115,9 +115,9 @@ fn daemon(paths: &Paths, running: &Result<Version, ClientError>) -> Finding {
     }
 }
 
-/// How other devices get in, if they are meant to.
+/// How other devices reach the daemon, if that is configured.
 fn network(paths: &Paths, is_running: bool) -> Vec<Finding> {
-    // One that cannot be read is a finding of its own.
+    // A configuration that cannot be read has a finding of its own.
     let config = Config::load(&paths.config_file()).unwrap_or_default();
     let mut findings = Vec::new();
     if let Some(address) = config.lan_address.filter(|_| is_running) {

@@ -1,8 +1,7 @@
-//! Is everything in place for a question to come back answered? Looks, tells, and changes nothing; only the round trip asks a
-//! question of its own.
+//! Checks whether a question would come back answered. Changes nothing; only the round trip asks a question of its own.
 //!
-//! - `settings`: what Claude Code's settings say about our hook; `hook` is what one file says about it.
-//! - `claude`: which Claude Code there is, and what it can carry.
+//! - `settings`: our hook in all of Claude Code's settings files; `hook`: our entries in one of them.
+//! - `claude`: the version of Claude Code.
 //! - `instance`: files, modes, configuration, store, daemon, port.
 //! - `round_trip`: a question through the real hook and the real daemon.
 
@@ -39,16 +38,16 @@ pub enum Level {
     Error,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at; does not change between versions.
+    /// The name of the check. It does not change between versions.
     pub check: &'static str,
     /// How bad it is.
     pub level: Level,
     /// What was found.
     pub message: String,
-    /// What to do about it; always there with a warning or an error.
+    /// What to do about it. A warning or an error always has one.
     pub fix: Option<String>,
 }
 
@@ -75,19 +74,19 @@ impl Finding {
     }
 }
 
-/// What Claude Code's settings say about our hook, for who starts it in this directory.
+/// Checks our hook in the settings that Claude Code reads when it is started in this directory.
 pub fn examine_settings(hook: &Path, project: &Path) -> Vec<Finding> {
-    // To ask for it takes a moment, and it is seldom needed.
+    // Asking Claude Code for its version takes a moment, and it is seldom needed.
     let version = LazyCell::new(claude_version::installed);
     settings::examine(hook, project, &|| *version)
 }
 
-/// Where the daemon listens. For after the round trip, which starts it.
+/// Where the daemon listens. Call this after the round trip, which starts the daemon.
 pub fn port(paths: &Paths) -> Finding {
     instance::port(paths)
 }
 
-/// Everything that can be looked at without asking a question. `project` is where Claude Code is started.
+/// Every check but the round trip. `project` is the directory in which Claude Code is started.
 pub fn examine(paths: &Paths, hook: &Path, project: &Path) -> Vec<Finding> {
     let mut findings = instance::program(hook);
     let version = claude_version::installed();

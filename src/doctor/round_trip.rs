@@ -17,7 +17,7 @@ use crate::client::{Client, ClientError};
 use super::Finding;
 
 const CHECK: &str = "round_trip";
-/// A hundred times what it takes.
+/// About a hundred times what a round trip takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 const QUESTION: &str = "Does a question come back answered?";
@@ -86,7 +86,7 @@ fn attempt(client: &Client, hook: &Path) -> Result<(Duration, Duration), String>
     }
 }
 
-/// Waits until the question of a hook that was just started is known to the daemon, open or settled already.
+/// Waits until the daemon knows the question of a hook that was just started. It may be settled by then.
 pub fn until_arrived(client: &Client, key: &str, hook: &mut Child) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -105,7 +105,7 @@ pub fn until_arrived(client: &Client, key: &str, hook: &mut Child) -> Result<(),
     }
 }
 
-/// The hook, ended with us if it does not end by itself.
+/// A running hook. Dropping this ends it.
 struct Waiting {
     pid: u32,
     output: mpsc::Receiver<(String, String)>,
@@ -118,7 +118,7 @@ impl Waiting {
         thread::spawn(move || {
             if let Ok(output) = child.wait_with_output() {
                 let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-                // Nobody may be interested any more.
+                // The receiver may be gone.
                 let _ = sender.send((text(output.stdout), text(output.stderr)));
             }
         });
@@ -128,7 +128,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // Only while it has not been waited for is the number still its own.
+        // While the thread has not reported its end, the process is not reaped, so the number is still its own.
         if let (Err(mpsc::TryRecvError::Empty), Some(pid)) =
             (self.output.try_recv(), rustix::process::Pid::from_raw(self.pid.cast_signed()))
         {

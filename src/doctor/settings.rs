@@ -1,4 +1,4 @@
-//! What Claude Code's settings say about our hook.
+//! Our hook in Claude Code's settings files, and whatever keeps it from running.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use super::hook::{Installed, Repair, uninstall};
 use super::{Finding, Level, instance};
 
 pub(super) const CHECK: &str = "settings";
-/// That the hook is there and does nothing.
+/// The check that the hook does anything: in mode `native` it does not.
 pub const MODE: &str = "mode";
-/// What Claude Code runs before its tool.
+/// The event before Claude Code uses a tool.
 pub(super) const EVENT: &str = "PreToolUse";
 pub(super) const TOOL: &str = "AskUserQuestion";
 
-/// One file Claude Code reads.
+/// One settings file that Claude Code reads.
 struct SettingsFile {
     path: PathBuf,
-    /// Whose it is; an administrator's, whose word is the last, if it is nobody's.
+    /// `None`: the administrator's file, which overrides all others.
     scope: Option<Scope>,
     content: io::Result<Vec<u8>>,
 }
@@ -38,7 +38,7 @@ struct Wanted<'a> {
 }
 
 pub(super) fn examine(hook: &Path, project: &Path, version: &dyn Fn() -> Option<Version>) -> Vec<Finding> {
-    // What is wrong with the program has to be put right first: without it nothing can be installed.
+    // Without the program of the hook nothing can be installed, so its repair comes first.
     let first = instance::program(hook).into_iter().find(|finding| finding.level == Level::Error);
     let repair = Repair { first: first.and_then(|finding| finding.fix) };
     check(&files(project), &Wanted { hook, repair, version }, project)
@@ -87,7 +87,7 @@ fn check(files: &[SettingsFile], wanted: &Wanted<'_>, project: &Path) -> Vec<Fin
             }
         }
     }
-    // It may be in a file that cannot be read. Then nobody knows, and that file is to be corrected first.
+    // The hook may be in a file that cannot be read. That file must be corrected before anything is said about the hook.
     let are_all = findings.is_empty();
     for (file, look) in &readable {
         findings.extend(check_switches(file, look));
@@ -99,7 +99,7 @@ fn check(files: &[SettingsFile], wanted: &Wanted<'_>, project: &Path) -> Vec<Fin
     findings
 }
 
-/// What turns hooks off, or the tool.
+/// Settings that turn off hooks, or the tool that asks.
 fn check_switches(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     let name = file.path.display();
     let mut findings = Vec::new();
@@ -123,7 +123,7 @@ fn check_switches(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     findings
 }
 
-/// Hooks of others that may answer, too.
+/// Other hooks that may answer for the same tool.
 fn check_others(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     let handlers = look.handlers().into_iter().filter(|handler| !handler.is_own && handler.event == EVENT);
     let answering = handlers.filter(|handler| look::is_for(handler.matcher.as_deref(), TOOL));
@@ -137,7 +137,7 @@ fn check_others(file: &SettingsFile, look: &Look) -> Vec<Finding> {
     answering.map(finding).collect()
 }
 
-/// Our hook, wherever it is, if these are all files.
+/// Our hook in these files. `are_all` is false if another file could not be read.
 fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Path, are_all: bool) -> Vec<Finding> {
     let mut installed = Vec::new();
     let mut texts = Vec::new();
@@ -145,7 +145,7 @@ fn check_own(files: &[(&SettingsFile, Look)], wanted: &Wanted<'_>, project: &Pat
         let Ok(content) = &file.content else { continue };
         match Installed::in_file(&file.path, file.scope.as_ref(), content, wanted.version) {
             Ok(found) => installed.extend(found),
-            // What is said about the other files does not help before this is corrected.
+            // Findings about the other files do not help before this one is corrected.
             Err(refusal) => {
                 let message = format!("{} cannot be edited: {refusal}", file.path.display());
                 return vec![Finding::error(CHECK, message, refusal.hint().unwrap_or_default())];
@@ -179,9 +179,9 @@ fn beside_plugin(plugin: &str, installed: &Installed) -> Finding {
     Finding::warning(CHECK, message, fix)
 }
 
-/// One file is enough. Which one is looked at closely, and the others are told to be too many.
+/// One file with the hook is enough. Checks the best one, and reports the others as too many.
 fn check_installed(installed: &[Installed], wanted: &Wanted<'_>) -> Vec<Finding> {
-    // The first of the best, and that is the one that holds in most places.
+    // Of equally good files take the first, because it applies in the most places.
     let Some(kept) = installed.iter().rev().max_by_key(|installed| installed.worth()) else { return Vec::new() };
     let mut findings = kept.findings(wanted.hook, &wanted.repair);
     if findings.iter().all(|finding| finding.level < Level::Warning) {

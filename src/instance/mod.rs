@@ -4,6 +4,7 @@
 //! Somebody may remove these files under a running daemon. As long as the lock file is its own, the daemon makes the others again. If
 //! the lock file is not, another daemon may have the directory by now: this one ends, and removes nothing that is not its own.
 
+mod published;
 pub mod tls;
 mod watch;
 
@@ -24,6 +25,10 @@ use serde::{Deserialize, Serialize};
 use crate::PROTOCOL;
 use crate::access::{Token, Tokens};
 use crate::durable;
+
+pub use published::Published;
+pub use watch::Watch;
+
 use tls::{Identity, TlsError};
 
 /// The longest path a unix socket can have.
@@ -38,7 +43,7 @@ pub enum InstanceError {
     /// A file or the directory is not our own, or not ours alone.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A file makes no sense.
+    /// A file does not hold what this version writes.
     #[error("{path} is damaged")]
     Damaged {
         /// Which one.
@@ -76,8 +81,6 @@ impl Hint for InstanceError {
     }
 }
 
-pub use watch::Watch;
-
 /// The only daemon of an instance, for as long as this value lives.
 #[derive(Debug)]
 pub struct Instance {
@@ -87,7 +90,7 @@ pub struct Instance {
     socket: Mutex<Option<FileId>>,
 }
 
-/// Tells a file from any other that has or had its name.
+/// Device and inode: they tell a file from another one with the same name.
 type FileId = (u64, u64);
 
 fn file_id(path: &Path) -> Option<FileId> {
@@ -101,47 +104,8 @@ struct TokensFile {
     hook: String,
 }
 
-/// What `daemon.json` says about the daemon that wrote it, but for the tokens: companion programs read those.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Published {
-    /// Where the page and the API are.
-    pub url: String,
-    /// Where they are for the local network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lan_url: Option<String>,
-    /// For hooks and commands.
-    pub socket: PathBuf,
-    /// Its process.
-    pub pid: u32,
-    /// What it speaks.
-    pub protocol: u32,
-    /// Which version it is.
-    pub version: String,
-}
-
-/// All of `daemon.json`.
-#[derive(Serialize)]
-struct DaemonFile<'a> {
-    #[serde(flatten)]
-    published: Published,
-    token: &'a str,
-    hook_token: &'a str,
-}
-
-impl Published {
-    /// What the last daemon of an instance wrote.
-    pub fn read(paths: &Paths) -> io::Result<Self> {
-        let path = paths.daemon_json();
-        // Anything but a file might never end.
-        if !fs::symlink_metadata(&path)?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-        }
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
-    }
-}
-
 impl Instance {
-    /// Takes the instance, or finds that another daemon has it.
+    /// Claims the instance. Fails if another daemon has it.
     pub fn claim(paths: Paths) -> Result<Self, InstanceError> {
         let dir = paths.state_dir();
         create_state_dir(dir).map_err(|error| InstanceError::Io(dir.to_path_buf(), error))?;
@@ -181,7 +145,7 @@ impl Instance {
             _ => {}
         }
         let listener = UnixListener::bind(&path).map_err(failed)?;
-        // Nobody else gets into the directory meanwhile.
+        // Until then the mode of the directory protects the socket.
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
         *self.socket.lock().unwrap_or_else(PoisonError::into_inner) = file_id(&path);
         Ok(listener)
@@ -192,7 +156,7 @@ impl Instance {
         let Ok(own) = self.lock.metadata() else { return false };
         match fs::symlink_metadata(self.paths.instance_lock()) {
             Ok(there) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
-            // What cannot be looked at for another reason may be there.
+            // If the file cannot be looked at for another reason, assume that it is there.
             Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
         }
     }
@@ -208,7 +172,7 @@ impl Instance {
         Published::read(&self.paths).is_ok_and(|published| published.pid == std::process::id())
     }
 
-    /// The secrets, made on the first start and kept.
+    /// The tokens. They are made on the first start, and kept.
     pub fn tokens(&self) -> Result<Tokens, InstanceError> {
         if let Some(tokens) = check_tokens(&self.paths)? {
             return Ok(tokens);
@@ -253,7 +217,6 @@ impl Instance {
 
     /// Tells companion programs where the daemon is.
     pub fn publish(&self, url: &str, lan_url: Option<&str>, tokens: &Tokens) -> Result<(), InstanceError> {
-        let path = self.paths.daemon_json();
         let published = Published {
             url: url.to_owned(),
             lan_url: lan_url.map(ToOwned::to_owned),
@@ -262,18 +225,17 @@ impl Instance {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let file = DaemonFile { published, token: tokens.api.reveal(), hook_token: tokens.hook.reveal() };
-        write_json(&path, &file).map_err(|error| InstanceError::Io(path, error))
+        published.write(&self.paths, tokens).map_err(|error| InstanceError::Io(self.paths.daemon_json(), error))
     }
 
-    /// Says that the daemon stops on purpose: without `daemon.json`, nobody who was waiting starts another. A killed one leaves it.
+    /// Removes `daemon.json`. Waiting programs take that for a stop on purpose, and start no other daemon. A killed daemon leaves it.
     pub fn unpublish(&self) {
         if self.has_own_daemon_json() {
             remove(&self.paths.daemon_json());
         }
     }
 
-    /// Takes back what leads here, as far as it is this daemon's own. The lock goes last, with the value.
+    /// Removes the files that lead to this daemon, if they are its own. The lock is released last, with this value.
     pub fn retire(self) {
         self.unpublish();
         if self.has_own_socket() {
@@ -282,7 +244,7 @@ impl Instance {
     }
 }
 
-/// The secrets that were made before, if there are any. Changes nothing.
+/// The tokens, if they were made before. Changes nothing.
 pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
     let path = paths.tokens();
     match check_private(&path) {
@@ -296,7 +258,7 @@ pub fn check_tokens(paths: &Paths) -> Result<Option<Tokens>, InstanceError> {
     Ok(Some(Tokens { api: parse(&file.api)?, hook: parse(&file.hook)? }))
 }
 
-/// Whether a daemon has the instance: one that serves it, or one that starts or ends.
+/// Whether a daemon holds the instance. It may still be starting, or already ending.
 pub fn is_held(paths: &Paths) -> bool {
     let lock = OpenOptions::new().write(true).open(paths.instance_lock());
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))

@@ -1,8 +1,8 @@
-//! What the daemon shows to who reaches it over the network: a self-signed certificate.
+//! The self-signed certificate of the daemon for the local network.
 //!
 //! A browser keeps the exception that a person made for a certificate, and shows its SHA-256. So the certificate stays the
 //! same for as long as it can: it is renewed, with the same key, when it nears its end or when this machine has got an
-//! address that it does not name yet. It goes on to name the old ones: who moves between two networks needs one certificate.
+//! address that it does not name yet. It keeps the old addresses, so a machine that moves between two networks needs one certificate.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,13 +19,13 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::version::TLS13;
 
-/// Apple's devices accept no longer one, even where a person vouches for it.
+/// Devices of Apple accept no longer lifetime, even for a certificate that a person has trusted.
 const LIFE: SignedDuration = SignedDuration::from_hours(820 * 24);
-/// Renewed so long before its end.
+/// How long before its end a certificate is renewed.
 const MARGIN: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Clocks differ.
+/// The certificate is valid from a little earlier, because clocks differ.
 const BACKDATED: SignedDuration = SignedDuration::from_hours(24);
-/// More addresses than that are of networks nobody comes back to.
+/// How many names a certificate keeps. Older ones are of networks that the machine has left.
 const MAX_NAMES: usize = 32;
 
 /// Why there is no TLS.
@@ -67,7 +67,7 @@ impl Identity {
         Self::sign(&key, names.iter().cloned().collect(), now)
     }
 
-    /// Another certificate of the same key, if this one does not do any more.
+    /// A new certificate with the same key, if this one is too old or lacks a name.
     pub fn renewed(&self, names: &[String], now: Timestamp) -> Result<Option<Self>, TlsError> {
         let fresh = self.renewed_at.checked_add(LIFE - MARGIN).is_ok_and(|end| now < end);
         if fresh && names.iter().all(|name| self.names.contains(name)) {
@@ -140,7 +140,7 @@ mod tests {
         second.server().unwrap();
         assert_eq!(second.key, first.key);
         assert_ne!(second.fingerprint().unwrap(), first.fingerprint().unwrap());
-        // Home again: the certificate of both does.
+        // Back home, the certificate for both networks still fits.
         assert_eq!(second.renewed(&home, now).unwrap(), None);
 
         let third = second.renewed(&home, now + SignedDuration::from_hours(800 * 24)).unwrap().unwrap();

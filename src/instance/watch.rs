@@ -1,19 +1,19 @@
-//! Noticing that somebody touches the files of an instance, without looking all the time: the kernel tells.
+//! Notices that somebody removes the files of an instance. The kernel reports it, so nothing is polled.
 
 #[cfg(target_os = "linux")]
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A removal is often the first of several (`rm -rf`). The rest is waited for before anything is made again.
+/// A removal is often the first of several (`rm -rf`). Wait for the rest before making anything again.
 const SETTLE: Duration = Duration::from_millis(250);
-/// What the kernel does not tell, such as another name for a directory far above, is noticed by then.
+/// How often to look anyway. The kernel does not report everything, such as a renamed directory further up.
 const SLOW_LOOK: Duration = Duration::from_secs(60);
 
 /// A watch on the directory of an instance.
 #[derive(Debug)]
 pub struct Watch {
-    /// What the kernel tells; `None` where it does not.
+    /// The reports of the kernel; `None` if it does not watch.
     #[cfg(target_os = "linux")]
     events: Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>>,
 }

@@ -14,14 +14,14 @@ pub(super) struct Editor {
     cursor: usize,
 }
 
-/// What a key did to a text.
+/// What a key did to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typed {
-    /// It was for the text.
+    /// The key changed the text or moved the cursor.
     Taken,
-    /// It was for the text, which has no room for all of it.
+    /// The text has no room for all that was typed or pasted.
     Full,
-    /// It means nothing here, or there is no line above or below to go to.
+    /// The key means nothing here, or there is no line above or below.
     Passed,
 }
 
@@ -43,7 +43,7 @@ struct Stop {
 }
 
 impl Editor {
-    /// With the cursor at the end.
+    /// A text with the cursor at its end.
     pub(super) fn new(text: &str) -> Self {
         let mut editor = Self::default();
         editor.insert(text);
@@ -78,7 +78,7 @@ impl Editor {
         Typed::Taken
     }
 
-    /// As much of it as there is room for, without what no text needs.
+    /// Inserts as much as there is room for, without control characters.
     fn insert(&mut self, text: &str) -> Typed {
         let room = MAX_TEXT - self.text.len();
         let clean = clean(text);
@@ -151,7 +151,7 @@ impl Editor {
         not_behind.copied().unwrap_or(Stop { byte: 0, line: 0, column: 0 })
     }
 
-    /// Broken where a line is full, and not between words: where the next letter appears can be foreseen.
+    /// Lines break where they are full, not between words, so that a person can foresee where the next letter appears.
     fn in_lines(&self, columns: usize) -> (Vec<String>, Vec<Stop>) {
         let (mut lines, mut stops) = (vec![String::new()], Vec::new());
         let (mut column, mut start) = (0, 0);
@@ -187,7 +187,7 @@ impl Editor {
     }
 }
 
-/// Pasted text has the line breaks of wherever it comes from, and sometimes what a terminal would act on.
+/// Pasted text may have the line breaks of another system, and characters that a terminal would act on.
 fn clean(text: &str) -> String {
     let lines = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}'], "\n");
     lines.chars().filter(|character| matches!(character, '\n' | '\t') || !character.is_control()).collect()

@@ -14,7 +14,7 @@ pub(super) struct Entry {
     /// Own words; they may be there without being the answer.
     other: String,
     has_other: bool,
-    /// Goes along with the answer.
+    /// A note that is sent with the answer.
     pub(super) note: String,
 }
 
@@ -38,7 +38,7 @@ impl Entry {
         &self.other
     }
 
-    /// Chooses an option; of a multi-select, also no longer.
+    /// Chooses an option. In a multi-select, choosing it again takes it back.
     pub(super) fn choose(&mut self, question: &Question, option: usize) {
         if !question.multi_select {
             self.chosen = BTreeSet::from([option]);
@@ -48,7 +48,7 @@ impl Entry {
         }
     }
 
-    /// Keeps own words. They are a choice of a multi-select as soon as there are any; of a single choice only if they were.
+    /// Keeps own words. In a multi-select they are chosen as soon as there are any. In a single choice they stay chosen if they were.
     pub(super) fn keep_other(&mut self, question: &Question, text: &str) {
         text.trim().clone_into(&mut self.other);
         self.has_other = !self.other.is_empty() && (question.multi_select || self.has_other);
@@ -62,7 +62,7 @@ impl Entry {
         }
     }
 
-    /// Own words of a multi-select stay where they are, and are an answer or not.
+    /// Chooses own words of a multi-select, or takes that back. The words stay.
     pub(super) fn toggle_other(&mut self) {
         self.has_other = !self.has_other && !self.other.is_empty();
     }
@@ -87,7 +87,7 @@ impl Entry {
         (texts.join(", ").len() > MAX_TEXT).then_some(Fault::TooLong)
     }
 
-    /// Whether nothing would be lost with it.
+    /// Whether there is nothing in it that could be lost.
     pub(super) fn is_untouched(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! What a terminal sends, as keys.
+//! The bytes that a terminal sends, decoded to keys.
 //!
 //! Sequences come in pieces over a slow line, and a lone Esc is also how each of them begins: what is incomplete stays here
 //! until more comes, or until the caller has waited long enough to know that it was the key.
@@ -7,7 +7,7 @@ const ESC: u8 = 0x1b;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// One key, by what it is for rather than by how it is labelled.
+/// One key, named by its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
     Char(char),
@@ -38,14 +38,14 @@ pub(super) enum Key {
     PageDown,
 }
 
-/// Bytes to keys.
+/// Decodes bytes to keys.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     pending: Vec<u8>,
 }
 
 impl Decoder {
-    /// The keys that are complete with these bytes. What means nothing here is passed over.
+    /// The keys that are complete with these bytes. Unknown sequences are skipped.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -58,12 +58,12 @@ impl Decoder {
         keys
     }
 
-    /// Whether only time can tell what came last.
+    /// Whether the last byte was an Esc, which is a key or the beginning of a sequence. Only time can tell.
     pub(super) fn is_undecided(&self) -> bool {
         self.pending == [ESC]
     }
 
-    /// Nothing more came: it was the key.
+    /// The key that the pending byte stands for, now that nothing followed it.
     pub(super) fn decide(&mut self) -> Option<Key> {
         self.is_undecided().then(|| {
             self.pending.clear();
@@ -138,7 +138,7 @@ fn sequence(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     let end = 2 + bytes[2..].iter().position(|byte| !(0x20..0x40).contains(byte))?;
     let letter = bytes[end];
     if !(0x40..0x7f).contains(&letter) {
-        // Broken off by something else, which is looked at for itself.
+        // The sequence was broken off. The byte that did it is decoded on its own.
         return Some((end, None));
     }
     let parameters = std::str::from_utf8(&bytes[2..end]).unwrap_or_default();

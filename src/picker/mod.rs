@@ -20,12 +20,12 @@ use crate::ask::Question;
 use state::{State, Step};
 use terminal::{Event, Screen};
 
-/// What the head line says of the asker.
+/// The asker, for the head line.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
-    /// Where it works.
+    /// The name of its project.
     pub project: String,
-    /// Which session of it.
+    /// The beginning of its session's id.
     pub session: String,
     /// How long it has been waiting.
     pub age: String,
@@ -34,7 +34,7 @@ pub struct Title {
 /// How a picker was left.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Picked {
-    /// With an answer to every question.
+    /// The person answered every question.
     Answer {
         /// Question text to a label or own words; for a multi-select, to an array of them.
         answers: IndexMap<String, Value>,
@@ -48,7 +48,7 @@ pub enum Picked {
     },
     /// The person wants to answer where it was asked.
     Release,
-    /// Nothing is to happen.
+    /// The person left. The question stays open.
     Quit,
     /// It was settled elsewhere meanwhile; how, in the words of `settled`.
     Gone(String),
@@ -59,7 +59,7 @@ pub enum Picked {
 ///
 /// `settled` is asked again and again whether there is nothing left to answer, and says what happened. It runs on a thread
 /// of its own, so it may take its time: best is a call that returns when something has happened. When the picker is left
-/// first, that thread is left to itself and its word is not heard.
+/// first, the thread ends by itself and its message is ignored.
 pub fn pick(
     title: &Title,
     questions: &[Question],

@@ -1,4 +1,4 @@
-//! The terminal itself: the only module that touches it, and the one that gives it back.
+//! The terminal. Only this module touches it, and it restores it in every case.
 //!
 //! Keys are read from the descriptor as soon as it has some, so that a terminal that goes away is noticed and a line that
 //! is slow does not turn an arrow into an Esc.
@@ -35,11 +35,11 @@ const ESCAPE: Duration = Duration::from_millis(60);
 static TAKEN: Mutex<Option<(Termios, ThreadId)>> = Mutex::new(None);
 static ON_THE_WAY_OUT: Once = Once::new();
 
-/// What there was to wait for.
+/// Why a wait ended.
 #[derive(Debug)]
 pub(super) enum Event {
     Keys(Vec<Key>),
-    /// The size may be another, or somebody wrote to the waker.
+    /// The size may have changed, or somebody wrote to the waker.
     Woken,
 }
 
@@ -68,7 +68,7 @@ impl Screen {
         woken.set_nonblocking(true)?;
         let resize = low_level::pipe::register(SIGWINCH, waker.try_clone()?)?;
         let has_colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-        // From here on there is something to give back.
+        // From here on, dropping the screen restores the terminal.
         let screen =
             Self { decoder: Decoder::default(), woken, waker, resize, has_colours, shown: Vec::new(), size: None };
         take()?;
@@ -133,7 +133,7 @@ impl Screen {
             let stdin = io::stdin();
             let mut descriptors = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.woken, PollFlags::IN)];
             match poll(&mut descriptors, limit.as_ref()) {
-                // What interrupted it has written to the waker, if it matters.
+                // A signal interrupted the wait. If it matters, its handler has written to the waker.
                 Err(Errno::INTR) => continue,
                 result => drop(result?),
             }
@@ -187,28 +187,28 @@ fn take() -> io::Result<()> {
     let mut raw = before.clone();
     raw.make_raw();
     *taken = Some((before, thread::current().id()));
-    // What was typed before there was anything to see is no answer to it.
+    // Drop the keys that were typed before anything was shown.
     tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
     write(ENTER)
 }
 
-/// As often as anybody likes. Keys that were pressed and not read are dropped: they were not meant for the shell.
+/// Restores the terminal. Calling it again does nothing. Keys that were not read are dropped: they were not meant for the shell.
 fn give_back() {
     let mut taken = taken();
     if let Some((before, _)) = taken.take() {
-        // A terminal that is gone needs nothing back.
+        // Ignore failures: the terminal may be gone.
         let _ = write(LEAVE);
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &before);
     }
 }
 
-/// A panic gives the terminal back before it is told, and so does a signal before it ends the program.
+/// Restores the terminal before a panic is reported, and before a signal ends the program.
 fn prepare_the_ways_out() -> io::Result<()> {
     let mut result = Ok(());
     ON_THE_WAY_OUT.call_once(|| {
         let tell = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // One on another thread does not end the picker.
+            // A panic on another thread does not end the picker.
             let is_ours = taken().as_ref().is_some_and(|(_, taker)| *taker == thread::current().id());
             if is_ours {
                 give_back();

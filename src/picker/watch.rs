@@ -1,4 +1,4 @@
-//! Hears that a question was settled elsewhere, without keeping the person at the keyboard waiting.
+//! Notices that a question was settled elsewhere, on a thread of its own, so that the keyboard never waits.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -6,14 +6,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Between two calls that had nothing to tell.
+/// The pause between two calls without news.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A thread that asks, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Watch {
     messages: Receiver<String>,
-    /// Never sent to: that it is gone is the message.
+    /// Nothing is sent. When it is dropped, the thread ends.
     _open: Sender<()>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn start(
     thread::Builder::new().name("settled".into()).spawn(move || {
         loop {
             if let Some(text) = settled() {
-                // Nobody may be there to hear it any more.
+                // The picker may be gone.
                 drop(message.send(text));
                 drop(waker.write(&[0]));
                 return;
@@ -41,7 +41,7 @@ pub(super) fn start(
 }
 
 impl Watch {
-    /// What was told, if anything was.
+    /// The message, if there is one.
     pub(super) fn message(&self) -> Option<String> {
         self.messages.try_recv().ok()
     }

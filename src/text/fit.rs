@@ -33,12 +33,12 @@ fn is_dangerous(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The same JSON, with everything that a terminal would act on written as an escape, and every line break of Unicode's own: some
-/// readers of lines take it for one.
+/// The same JSON, with escapes for every character that a terminal would act on, and for the line breaks that only Unicode has: some
+/// programs that read lines would break there.
 pub fn harmless_json(json: &str) -> String {
     let mut harmless = String::with_capacity(json.len());
     for character in json.chars() {
-        // Outside of strings there are only line breaks.
+        // Of the control characters, only line breaks occur outside of strings.
         let is_separator = matches!(character, '\u{2028}' | '\u{2029}');
         if is_separator || (character != '\n' && is_dangerous(character)) {
             for unit in character.encode_utf16(&mut [0; 2]) {
@@ -62,12 +62,12 @@ pub fn fit(text: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line;
     }
-    // The whole is measured, not its characters: one that says "as an emoji" has no width, and makes another wider.
+    // Measure the text as a whole: a variation selector has no width of its own, and makes the character before it wider.
     let fitting = boundaries(&line).take_while(|end| line[..*end].width() < columns).last().unwrap_or(0);
     format!("{}…", line[..fitting].trim_end())
 }
 
-/// Where what a person sees as one character begins and ends, from 0 to the end of the text.
+/// The boundaries of the characters as a person sees them (grapheme clusters), from 0 to the end of the text.
 pub fn boundaries(text: &str) -> impl Iterator<Item = usize> {
     let inner = GraphemeClusterSegmenter::new().segment_str(text).filter(|boundary| *boundary > 0);
     std::iter::once(0).chain(inner)
@@ -79,7 +79,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     sanitise(text).lines().flat_map(|line| wrap_line(line, columns, columns)).collect()
 }
 
-/// What wraps adds up the widths of characters. Where together they have more, the line is wrapped again in less room.
+/// `textwrap` adds up the widths of single characters. A line that is wider as a whole is wrapped again in less room.
 fn wrap_line(line: &str, columns: usize, room: usize) -> Vec<String> {
     let wrapped = textwrap::wrap(line, room).into_iter();
     wrapped

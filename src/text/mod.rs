@@ -1,4 +1,4 @@
-//! What people see in a terminal: text that cannot do anything to it, colours, widths.
+//! Text for a terminal: made harmless, cut and wrapped to a width, and coloured.
 
 mod fit;
 
@@ -8,12 +8,12 @@ use rustix::termios::tcgetwinsize;
 
 /// The widest text that is pleasant to read.
 const COMFORTABLE: usize = 100;
-/// When a terminal does not know how wide it is.
+/// The width of a terminal that does not know its own.
 const USUAL: usize = 80;
-/// A program reads whole lines.
+/// The width for a pipe: programs read whole lines.
 const ENDLESS: usize = 100_000;
 
-/// How many columns to use: those of the terminal, within reason. What is piped is neither cut nor wrapped.
+/// How many columns to use: those of the terminal, within reason. Piped output is neither cut nor wrapped.
 pub fn width() -> usize {
     match tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).clamp(20, COMFORTABLE),
@@ -22,20 +22,20 @@ pub fn width() -> usize {
     }
 }
 
-/// The few styles there are.
+/// All styles.
 pub mod style {
     use anstyle::{AnsiColor, Style};
 
-    /// What matters.
+    /// Important text.
     pub const STRONG: Style = Style::new().bold();
-    /// What may be passed over.
+    /// Text of lesser importance.
     pub const FAINT: Style = Style::new().dimmed();
-    /// What is well.
+    /// Good news.
     pub const GOOD: Style = AnsiColor::Green.on_default();
-    /// What wants a look.
+    /// A warning.
     pub const WARNING: Style = AnsiColor::Yellow.on_default();
-    /// What is wrong.
+    /// An error.
     pub const BAD: Style = AnsiColor::Red.on_default().bold();
-    /// What can be chosen.
+    /// Something to choose.
     pub const CHOICE: Style = AnsiColor::Cyan.on_default();
 }

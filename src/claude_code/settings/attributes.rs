@@ -6,7 +6,7 @@ use std::io;
 
 use answerback_hook::hint::Hint;
 
-/// Something that the new file cannot have as the old one has it.
+/// An attribute of the old file that the new one cannot have.
 #[derive(Debug)]
 pub(super) struct NotKept {
     what: String,
@@ -54,7 +54,7 @@ mod system {
     pub(super) fn copy(old: &File, new: &File) -> io::Result<()> {
         let wanted = names(old)?;
         for name in names(new)? {
-            // Its directory gave it an access control list, for example. A label is the kernel's to give.
+            // The new file may have got an access control list from its directory. Labels are left alone: the kernel gives them.
             if !wanted.contains(&name) && !is_label(&name) {
                 fremovexattr(new, name.as_c_str()).map_err(|error| lost(&name, error))?;
             }
@@ -85,7 +85,7 @@ mod system {
         name.as_bytes().starts_with(b"security.")
     }
 
-    /// Of the text, which is another one now. The kernel makes a new one.
+    /// A checksum of the text. The text is new, and the kernel makes a new checksum.
     fn is_checksum(name: &CString) -> bool {
         matches!(name.as_bytes(), b"security.ima" | b"security.evm")
     }

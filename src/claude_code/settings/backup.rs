@@ -1,4 +1,4 @@
-//! What there was before us, kept in the state directory: nothing of ours lies around in anybody's project.
+//! Copies of settings files from before our edits. They are kept in the state directory, so nothing of ours is left in a project.
 //!
 //! Each settings file has a directory here with a lock, a record and copies. Copies are named by what is in them and are
 //! on disk before the record that names them, and the record before the file changes: whatever moment the power fails in,
@@ -21,17 +21,17 @@ use super::regular;
 /// Remembered states of a file; older ones are forgotten.
 const MAX_WRITTEN: usize = 16;
 
-/// How the names of such copies begin that nothing refers to.
+/// The prefix of copies that no record refers to.
 const FOUND: &str = "found-";
 
-/// How a file came to be what it is.
+/// What we did to a settings file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Which file.
     path: String,
     /// The copy of what was there before us; none where there was no file.
     original: Option<String>,
-    /// The hashes of everything made of the original by us alone: from these, and only these, there is a way back to it.
+    /// The hashes of the texts that we alone made from the original. Only from these may `uninstall` go back to it.
     written: Vec<String>,
     /// How many directories above the file were made by us.
     created_dirs: usize,
@@ -52,14 +52,14 @@ pub(super) struct Backup {
     path: String,
 }
 
-/// A backup nobody else of us can use meanwhile.
+/// A backup, locked against other runs of this program.
 #[derive(Debug)]
 pub(super) struct Locked {
     backup: Backup,
     _lock: File,
 }
 
-/// The files with a record, the newest first: a directory goes with the file it was made for, when it is empty again.
+/// The files with a record, the newest first. In this order a directory that we made is empty by the time it is removed.
 pub(super) fn recorded(paths: &Paths) -> Vec<PathBuf> {
     let dirs = fs::read_dir(paths.state_dir().join("backups")).into_iter().flatten().flatten();
     let mut files: Vec<_> = dirs
@@ -92,12 +92,12 @@ impl Backup {
         serde_json::from_slice(&regular::read(&self.dir.join("record.json")).ok()?.bytes).ok()
     }
 
-    /// What was there before us, if this is made of it by us alone: the bytes, or that there was no file.
+    /// The original that these bytes were made from by us alone: its bytes, or `None` if there was no file.
     pub(super) fn original_of(&self, bytes: &[u8]) -> Option<(Option<Vec<u8>>, usize)> {
         let record = self.record().filter(|record| record.written.contains(&hash(bytes)))?;
         let original = match record.original {
             None => None,
-            // A copy that is not what it was is no way back.
+            // A copy that was damaged or changed must not be restored.
             Some(name) => {
                 let copy = regular::read(&self.dir.join(&name)).ok()?.bytes;
                 if copy_name(&copy) != name {
@@ -109,7 +109,7 @@ impl Backup {
         Some((original, record.created_dirs))
     }
 
-    /// Waits until nobody else of us works on this file.
+    /// Waits until no other run of this program works on this file.
     pub(super) fn lock(self) -> io::Result<Locked> {
         durable::create_dirs(&self.dir, create_state_dir)?;
         let mut options = OpenOptions::new();
@@ -167,7 +167,7 @@ impl Locked {
         Ok(self.dir.join(name))
     }
 
-    /// Forgets a file that is no longer our business, but for this copy of it.
+    /// Removes the record and all copies but this one.
     pub(super) fn close(&self, copy: &Option<PathBuf>) -> io::Result<()> {
         match fs::remove_file(self.dir.join("record.json")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::claude_code::Version;
 
-/// It takes a fraction of this; a program of the same name may take forever.
+/// Claude Code takes a fraction of this. Another program of that name may never end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What `claude --version` says, if there is one that says it in time.
@@ -30,7 +30,7 @@ fn ask(program: &str, patience: Duration) -> Option<Version> {
         drop(sender.send(read.is_some_and(|read| read.is_ok()).then_some(said)));
     });
     let said = receiver.recv_timeout(patience).ok().flatten();
-    // It has ended by itself, or else it is ended now: nobody waits for it.
+    // It has ended by itself, or is killed now.
     drop(child.kill());
     drop(child.wait());
     Version::parse(&said?)

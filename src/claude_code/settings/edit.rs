@@ -9,7 +9,7 @@ use super::entry::{Entry, is_own};
 use super::json::{self, Member, Node, Problem, Refusal};
 use super::layout::{Layout, Splice};
 
-/// Every handler is an edit of its own, so more of them than this would take too long. There is no reason for a tenth of it.
+/// Every handler is an edit of its own, so many more would take too long. Nobody needs a tenth of this.
 const MAX_OWN: usize = 100;
 
 /// The text with exactly these entries of ours in it: missing ones are added, others corrected where they are or removed.

@@ -1,4 +1,4 @@
-//! What is put into settings, and how it is known again.
+//! The entries that go into settings, and recognising them there.
 
 use std::path::Path;
 

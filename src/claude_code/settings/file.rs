@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 /// A settings file, whether it is there yet or not.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The name it was asked for by.
+    /// The name that the caller gave.
     name: PathBuf,
     path: PathBuf,
 }
@@ -51,7 +51,7 @@ impl Target {
         &self.path
     }
 
-    /// The name it was asked for by, which may be a link.
+    /// The name that the caller gave, which may be a link.
     pub(super) fn name(&self) -> &Path {
         &self.name
     }
@@ -146,11 +146,11 @@ impl Target {
     }
 
     fn exchange(&self, new: NamedTempFile, found: &Found) -> io::Result<bool> {
-        // Nobody reads ours before it is certain that it stays: what they write later would lack what it lacks.
+        // Nobody may read our file before it is certain that it stays. What they write next would be based on it.
         let lease = Lease::take(new.as_file());
         match exchange(new.path(), &self.path) {
             Ok(()) => {}
-            // Not every file system can do that. What is left then is to look closely, and be quick.
+            // Not every file system can exchange two files. Then compare once more, and rename at once.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 drop(lease);
                 let same = self.read()?.is_some_and(|now| now.bytes == found.bytes);
@@ -176,7 +176,7 @@ impl Target {
         if lease.is_some()
             && let Some(theirs) = self.read()?
         {
-            // Those who wait have found our file already, and must not find our text in it.
+            // A reader that waits for the lease has our file open already, and must not read our text in it.
             new.as_file().set_len(0)?;
             new.as_file().write_all_at(&theirs.bytes, 0)?;
         }
@@ -195,15 +195,14 @@ impl Target {
         }
         let removed = is_at(&aside, found);
         if !removed {
-            // Somebody wrote in between: back with it, unless there is something newer already.
+            // Somebody wrote in between. Put their file back, unless there is a newer one already.
             done(aside.persist_noclobber(&self.path).map_err(|error| error.error))?;
         }
         self.sync()?;
         Ok(removed)
     }
 
-    /// Whether the file looks as it did when it was read. Quick, because what happens after it may go unnoticed for a
-    /// moment; not the last word, because a file may look the same and not be.
+    /// Whether the file still looks as it did when it was read. This is a quick first check. The bytes are compared after the exchange.
     fn holds(&self, found: &Found) -> io::Result<bool> {
         // The last two also change with the mode, the attributes and the number of names.
         let look = |m: &Metadata| (m.dev(), m.ino(), m.len(), (m.mtime(), m.mtime_nsec()), (m.ctime(), m.ctime_nsec()));
@@ -219,7 +218,7 @@ impl Target {
     }
 }
 
-/// Whether it was done, or another writer was in the way, whose file came or went.
+/// False if another writer was in the way, and its file appeared or disappeared.
 fn done(result: io::Result<()>) -> io::Result<bool> {
     match result {
         Ok(()) => Ok(true),
@@ -252,10 +251,10 @@ fn take_after(file: &File, found: &Found) -> io::Result<()> {
     let (ours, theirs) = (file.metadata()?, &found.metadata);
     let mut mode = theirs.mode() & 0o7777;
     if (ours.uid(), ours.gid()) != (theirs.uid(), theirs.gid()) {
-        // Only root may give files away; whoever may not, becomes the owner.
+        // Only root may give files away. Otherwise the user who runs this becomes the owner.
         let is_given = fchown(file, Some(theirs.uid()), Some(theirs.gid())).is_ok();
         if !is_given && fchown(file, None, Some(theirs.gid())).is_err() {
-            // It has another group now, which may do what everybody may and no more.
+            // The group could not be kept either. The new group may do no more than everybody.
             mode &= !0o070 | ((mode & 0o007) << 3);
         }
     }

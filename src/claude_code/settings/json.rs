@@ -130,7 +130,7 @@ impl Node {
         }
     }
 
-    /// What it says; null for what only grammar can hold, such as 1e999.
+    /// Its value. Null for a number that no type can hold, such as 1e999.
     pub(super) fn value(&self, text: &str) -> Value {
         serde_json::from_str(&text[self.span.clone()]).unwrap_or_default()
     }
@@ -177,7 +177,7 @@ impl Parser<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// What JSON calls white space, and nothing that looks like it.
+    /// White space as JSON defines it, and no other.
     fn space(&mut self) -> Result<(), Refusal> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -281,7 +281,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Finds the end of the string; what is inside is judged by those who know every escape.
+    /// Finds the end of the string. serde_json then checks its escapes.
     fn string(&mut self) -> Result<String, Refusal> {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     proptest! {
-        /// The judge of what JSON is, is the parser everybody uses.
+        /// serde_json decides what is JSON.
         #[test]
         fn exactly_json_is_accepted(text in r#"([ \n\t{}\[\]:,"\\a1é/-]|"a"|"b":|\[1\]|null|true|0|1e5|,){0,12}"#) {
             let accepted = match parse(&text) {

@@ -1,4 +1,4 @@
-//! How a text is laid out, and putting things in and taking them out in the same way.
+//! The layout of a text, and edits that follow it.
 //!
 //! A new item goes *before* an existing one wherever it can: nobody else's line changes then, not even by a comma.
 
@@ -23,7 +23,7 @@ impl Splice {
     }
 }
 
-/// The habits of a text.
+/// How a text is formatted.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     text: &'a str,
@@ -116,7 +116,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Takes an item out; the opposite of putting it in.
+    /// Takes an item out, so that inserting and removing leaves the text as it was.
     pub(super) fn remove(&self, container: &Node, index: usize) -> Splice {
         let items = container.items();
         let range = match (items.get(index + 1), index.checked_sub(1)) {

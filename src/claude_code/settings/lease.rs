@@ -10,7 +10,7 @@ pub(super) struct Lease<'f> {
 }
 
 impl<'f> Lease<'f> {
-    /// Of a file that nobody else has open.
+    /// Takes a lease on a file that nobody else has open.
     pub(super) fn take(file: &'f File) -> Option<Self> {
         system::take(file).then_some(Self { file })
     }
@@ -28,7 +28,7 @@ mod system {
     use std::os::fd::AsRawFd;
 
     pub(super) fn take(file: &File) -> bool {
-        // Somebody who waits would be announced with a signal that ends us, so nobody is to be told.
+        // By default the kernel signals us when somebody waits, and that signal would end us. Turn it off.
         fcntl(file, libc::F_SETLEASE, libc::F_WRLCK) && (fcntl(file, libc::F_SETOWN, 0) || !release(file))
     }
 

@@ -1,4 +1,4 @@
-//! What a settings file says about hooks: for looking, not for editing.
+//! Reading a settings file without editing it.
 
 use std::io;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Look {
-    /// Reads a file as strictly as Claude Code does. An empty one says nothing.
+    /// Reads a file as strictly as Claude Code does. An empty file has no settings.
     pub fn at(bytes: &[u8]) -> Result<Self, Refusal> {
         let text = json::decode(bytes)?;
         if text.trim().is_empty() {

@@ -2,11 +2,11 @@
 //!
 //! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
-//! - `regular` reads files, and nothing that only has the name of one; `attributes` is what a file has besides its text.
-//! - [`scope`] is which files there are; [`plugin`] finds the same hooks enabled by another way.
+//! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
+//! - [`scope`] knows which files there are; [`plugin`] finds the same hooks in a plugin.
 //!
-//! What holds at any moment, also the one before a `kill -9`: the file is whole, it is the old one or the new one, and
-//! nobody's edit is gone. A file that Claude Code could not read is refused, not repaired.
+//! At any moment, also before a `kill -9`, the file is whole, it is the old one or the new one, and nobody's edit is lost. A file that
+//! Claude Code could not read is refused, not repaired.
 
 mod attributes;
 mod backup;
@@ -72,8 +72,8 @@ pub enum SettingsError {
         /// What it is.
         error: io::Error,
     },
-    /// It has other names, under which it would stay what it is: a replacement has one name only, and writing into the file
-    /// itself could leave half of the text behind.
+    /// It has other names, which would keep the old text: a replacement has one name only, and writing into the file itself could leave
+    /// half of the text behind.
     #[error("{} has {links} names (hard links), and only this one would be changed", .path.display())]
     HardLinks {
         /// Which file.
@@ -126,7 +126,7 @@ pub enum Outcome {
 /// An edit: what was there, and what is there now, or would be. `None` is no file.
 #[derive(Debug)]
 pub struct Change {
-    /// In a word.
+    /// What kind of change it was.
     pub outcome: Outcome,
     /// The file before.
     pub before: Option<Vec<u8>>,
@@ -143,7 +143,7 @@ impl Change {
     }
 }
 
-/// Every file that our entries were put into and not taken out of again, as far as is remembered.
+/// Every file that our entries were put into and not taken out of again, according to the records.
 pub fn installed_files(paths: &Paths) -> Vec<PathBuf> {
     backup::recorded(paths)
 }
@@ -188,7 +188,7 @@ impl<'a> Settings<'a> {
     /// Gives back the file there was before us, or if others changed it since then, takes our entries out of it.
     pub fn uninstall(&self) -> Result<Change, SettingsError> {
         if !Backup::of(self.path(), self.paths).dir().exists() {
-            // Nothing is remembered of this file. If nothing is to be done either, nothing is to be left behind.
+            // There is no record of this file. If there is nothing to do either, leave nothing behind.
             let change = self.preview_uninstall()?;
             if !change.is_change() {
                 return Ok(change);
@@ -230,7 +230,7 @@ impl<'a> Settings<'a> {
         let text = self.text(found)?;
         let after = edit::install(text, entries).map_err(|refusal| self.refused(refusal))?;
         if after.len() as u64 > regular::MAX_BYTES {
-            // It could not be read again.
+            // The next run would refuse to read it.
             return Err(io_error("write", self.path(), regular::too_large()));
         }
         let outcome = if found.is_some() && after == text {
@@ -246,7 +246,7 @@ impl<'a> Settings<'a> {
         Ok(change)
     }
 
-    /// Also how many directories above the file are ours.
+    /// Also returns how many directories above the file are ours.
     fn plan_uninstall(&self, found: Option<&Found>, backup: &Backup) -> Result<(Change, usize), SettingsError> {
         let (change, created_dirs) = self.undo(found, backup)?;
         self.check_links(found, &change)?;

@@ -1,4 +1,4 @@
-//! The same hooks by another way: Answerback as a plugin of Claude Code.
+//! Answerback as a plugin of Claude Code, which brings the same hooks.
 
 use std::collections::BTreeMap;
 

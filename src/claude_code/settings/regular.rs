@@ -72,12 +72,12 @@ fn unfit(problem: Problem) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, Unfit { leads_to: None, problem })
 }
 
-/// That this is more than a settings file may hold.
+/// The error for a file that is too large.
 pub(super) fn too_large() -> io::Error {
     unfit(Problem::TooLarge)
 }
 
-/// The same error, of a file that was found through a link.
+/// Adds to an error where the link leads.
 pub(super) fn found_at(path: &Path, error: io::Error) -> io::Error {
     match problem_of(&error) {
         Some(problem) => {
@@ -98,7 +98,7 @@ pub(super) fn is_unfit(error: &io::Error) -> bool {
 
 /// Reads a regular file. A link is not followed.
 pub(super) fn read(path: &Path) -> io::Result<Found> {
-    // To open a device can have an effect of its own, so look first.
+    // Opening a device can have an effect of its own, so look first.
     check(fs::symlink_metadata(path)?.file_type())?;
     let file = open(path, OpenOptions::new().read(true))?;
     let metadata = file.metadata()?;
@@ -122,12 +122,12 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
                 thread::sleep(TRY_AGAIN);
             }
             Err(error) => {
-                // A pipe that nobody reads and a link have errors of their own, which say less.
+                // Opening a link or a pipe without a reader fails with a less helpful error, so check the kind first.
                 check(fs::symlink_metadata(path)?.file_type())?;
                 return Err(error);
             }
             Ok(file) => {
-                // Of what was opened, which need not be what was there a moment ago.
+                // Check the file that was opened. It may not be the one that was there a moment ago.
                 check(file.metadata()?.file_type())?;
                 return Ok(file);
             }

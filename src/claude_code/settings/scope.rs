@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry;
 
-/// Whose settings.
+/// Who a settings file applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// A person's, for all projects.
@@ -36,7 +36,7 @@ impl Scope {
         }
     }
 
-    /// All files a session that reads this one reads, the last word last.
+    /// All files that a session reads together with this one. Later files override earlier ones.
     pub fn session_files(&self, claude_dir: &Path) -> Vec<PathBuf> {
         match self {
             Self::User => vec![self.file(claude_dir)],
