@@ -11,15 +11,14 @@ use crate::world::{ANSWERBACK, World};
 
 use super::page::{Page, ROOT};
 
-/// Every page but two: one is generated, and the other is for people who read the code, with tables that cannot be narrower.
-fn pages_for_users() -> impl Iterator<Item = Page> {
-    let is_other = |page: &Page| ["compatibility.md", "architecture.md"].iter().any(|name| page.path.ends_with(name));
-    Page::all().into_iter().filter(move |page| !is_other(page))
+/// Every page but the one that is generated.
+fn written_pages() -> impl Iterator<Item = Page> {
+    Page::all().into_iter().filter(|page| !page.path.ends_with("compatibility.md"))
 }
 
 #[test]
 fn every_page_says_for_whom_it_is() {
-    for page in pages_for_users().filter(|page| !page.path.ends_with("README.md")) {
+    for page in written_pages().filter(|page| !page.path.ends_with("README.md")) {
         let first = page.text.lines().nth(2).unwrap_or_default();
         assert!(first.starts_with("This page is for people "), "{}: {first}", page.name());
     }
@@ -27,8 +26,11 @@ fn every_page_says_for_whom_it_is() {
 
 #[test]
 fn no_line_is_too_long() {
-    for page in pages_for_users() {
-        for (number, line) in (1..).zip(page.text.lines()) {
+    for page in written_pages() {
+        // The tables of the architecture have more columns than others, and a row cannot be wrapped.
+        let has_wide_tables = page.path.ends_with("architecture.md");
+        let lines = (1..).zip(page.text.lines());
+        for (number, line) in lines.filter(|(_, line)| !(has_wide_tables && line.starts_with('|'))) {
             assert!(line.chars().count() <= 100, "{}:{number}: {line}", page.name());
         }
     }
@@ -58,7 +60,7 @@ fn commands_and_options_exist() {
     let world = World::new();
     let mut helps: BTreeMap<Vec<String>, String> = BTreeMap::new();
     let option = Regex::new(r"(?:^|\s)(--?[a-z][a-z-]*)").unwrap();
-    for page in pages_for_users() {
+    for page in written_pages() {
         for line in page.command_lines() {
             // What follows `--`, a pipe or a comment is another program's, and what is quoted is a value.
             let line = Regex::new(r"'[^']*'").unwrap().replace_all(&line, "VALUE").into_owned();
