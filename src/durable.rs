@@ -22,7 +22,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
         // Some file systems cannot sync a directory. There is nothing more to be done then.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         synced => synced,
     }
 }

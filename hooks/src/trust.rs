@@ -22,7 +22,6 @@ pub enum TrustError {
     Foreign(PathBuf),
     /// Other users can use it.
     Shared {
-        /// Which one.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,

@@ -1,9 +1,6 @@
 //! Callers, and what each of them may do.
 
-use indexmap::IndexMap;
-use serde_json::Value;
-
-use crate::ask::{Ask, AskKey, Channel, Source};
+use crate::ask::{AskKey, Channel, Source};
 use crate::store::Device;
 
 use super::Ticket;
@@ -84,29 +81,12 @@ impl Caller {
         !matches!(self, Self::Ticket { .. })
     }
 
-    /// Whether this caller may answer this life of an ask. A ticket is for one life: when the same is asked again, its notification
-    /// may not show what is asked now.
-    pub fn may_answer(&self, ask: &Ask) -> bool {
-        !matches!(self, Self::Ticket { ticket, .. } if ticket.id != ask.id)
-    }
-
-    /// Whether this caller may give this answer. A ticket chooses among the options and adds nothing, because everybody who saw the
-    /// notification could have written more.
-    pub fn may_say(
-        &self,
-        ask: &Ask,
-        answers: &IndexMap<String, Value>,
-        notes: &IndexMap<String, String>,
-        partial: bool,
-    ) -> bool {
-        if !matches!(self, Self::Ticket { .. }) {
-            return true;
+    /// The ticket, if that is all the caller has.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        match self {
+            Self::Ticket { ticket, .. } => Some(ticket),
+            Self::Anonymous | Self::Program { .. } | Self::Device { .. } | Self::Hook => None,
         }
-        let is_label = |(question, answer): (&String, &Value)| {
-            let question = ask.questions.get(question);
-            question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
-        };
-        notes.is_empty() && !partial && answers.iter().all(is_label)
     }
 
     /// The device, if the caller is one.
@@ -135,10 +115,8 @@ fn source(channel: Channel, agent: Option<&str>) -> Source {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::ask::AskId;
+    use crate::ask::Ask;
     use crate::ask::samples::ask;
 
     fn ticket(ask: &Ask) -> Caller {
@@ -164,34 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_answers_its_own_ask_in_this_life() {
+    fn a_ticket_answers_its_own_ask() {
         let (own, other) = (ask(7, "s__t", "shop", 1), ask(8, "s__u", "shop", 1));
         let caller = ticket(&own);
-        assert!(caller.may(Scope::Answer, Some(&own.key)) && caller.may_answer(&own));
+        assert!(caller.may(Scope::Answer, Some(&own.key)));
         assert!(!caller.may(Scope::Answer, Some(&other.key)) && !caller.may(Scope::Answer, None));
-        let again = Ask { id: AskId(9), ..own.clone() };
-        assert!(!caller.may_answer(&again) && Caller::with_token(None).may_answer(&again));
         assert!(!caller.may_read() && Caller::with_token(None).may_read());
-    }
-
-    #[test]
-    fn a_ticket_chooses_among_the_options() {
-        let ask = ask(7, "s__t", "shop", 1);
-        let question = ask.questions.iter().next().unwrap();
-        let (text, label) = (question.question.to_string(), question.options[0].label.to_string());
-        let answers = |answer: Value| IndexMap::from([(text.clone(), answer)]);
-        let (nothing, note) = (IndexMap::new(), IndexMap::from([(text.clone(), "a note".to_owned())]));
-        for (answers, notes, partial, plain) in [
-            (answers(json!(label)), &nothing, false, true),
-            (answers(json!("free text")), &nothing, false, false),
-            (answers(json!([label])), &nothing, false, false),
-            (IndexMap::from([("Another?".to_owned(), json!(label))]), &nothing, false, false),
-            (answers(json!(label)), &note, false, false),
-            (answers(json!(label)), &nothing, true, false),
-        ] {
-            assert_eq!(ticket(&ask).may_say(&ask, &answers, notes, partial), plain, "{answers:?} {notes:?} {partial}");
-            assert!(Caller::with_token(None).may_say(&ask, &answers, notes, partial));
-        }
     }
 
     #[test]

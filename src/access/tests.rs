@@ -3,9 +3,8 @@ use std::net::SocketAddr;
 use tempfile::TempDir;
 
 use super::*;
-use crate::ask::Host;
 use crate::ask::samples::ask;
-use crate::store::Opening;
+use crate::store::samples::in_scratch_dir;
 
 const AGENT: Option<&str> = Some("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
 
@@ -17,8 +16,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (dir, opening, _) = in_scratch_dir();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let access = Access::new(&tokens, opening.start(Box::new(|_| ())).unwrap());
         Self { _dir: dir, tokens, access }

@@ -20,12 +20,12 @@ pub struct PublicUrl(WebUrl);
 impl PublicUrl {
     /// The origin as browsers send it: without a slash at its end, and without the usual port.
     pub fn as_str(&self) -> &str {
-        self.0.origin()
+        self.0.normal_origin()
     }
 
     /// The `Host` that browsers send.
     pub fn host(&self) -> &str {
-        self.0.host()
+        self.0.normal_host()
     }
 
     /// Whether the way to the proxy is encrypted.
@@ -46,7 +46,7 @@ impl TryFrom<String> for PublicUrl {
     fn try_from(text: String) -> Result<Self, String> {
         let wrong = |what: &str| format!("`{text}` {what}: public_url is like \"https://answers.example.org\"");
         let url = WebUrl::try_from(text.clone()).map_err(|error| wrong(&format!("cannot be used ({error})")))?;
-        if url.rest() != "/" {
+        if !matches!(url.rest(), "" | "/") {
             return Err(wrong("has more than a host in it, and is written without a path"));
         }
         if url.is_loopback() {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
@@ -37,7 +37,7 @@ pub struct AskView {
     pub project: Option<String>,
     /// What sort of decision is wanted.
     // A daemon from before there were kinds does not say. It knows only questions.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "known_or_question")]
     #[schema(required = true)]
     pub kind: Kind,
     /// The thing to decide about, in a shape that depends on the kind. Null for a question.
@@ -80,6 +80,12 @@ fn time_or_null<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Resul
         Some(time) => self::time(time, serializer),
         None => serializer.serialize_none(),
     }
+}
+
+/// Every ask has questions. So a kind that only a newer daemon knows can still be shown and answered.
+fn known_or_question<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+    let name = Value::deserialize(deserializer)?;
+    Ok(Kind::deserialize(name).unwrap_or_default())
 }
 
 /// Whether an ask still waits for an answer.
@@ -387,8 +393,12 @@ mod tests {
         let fields = json.as_object_mut().unwrap();
         fields.remove("kind").unwrap();
         fields.remove("subject").unwrap();
-        let view: AskView = serde_json::from_value(json).unwrap();
+        let view: AskView = serde_json::from_value(json.clone()).unwrap();
         assert_eq!((view.kind, &view.subject), (Kind::Question, &None));
+        // A newer daemon may know more kinds.
+        json["kind"] = Value::from("later");
+        json["subject"] = serde_json::json!({"tool": "Bash"});
+        assert_eq!(serde_json::from_value::<AskView>(json).unwrap().kind, Kind::Question);
         assert_eq!((view.title(), view.summary()), ("Database".into(), "Which database, 0?".into()));
     }
 }

@@ -67,9 +67,7 @@ pub const HTTP_ASKER: &str = "http-hook";
 /// What is needed to open an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAsk {
-    /// Its name.
     pub key: AskKey,
-    /// Who asks.
     pub origin: Origin,
     /// The directory the asker works in.
     pub project: Option<String>,
@@ -98,9 +96,7 @@ pub struct NewAsk {
 pub struct Ask {
     /// Names this life of the key.
     pub id: AskId,
-    /// Its name.
     pub key: AskKey,
-    /// Who asks.
     pub origin: Origin,
     /// The directory the asker works in.
     pub project: Option<String>,
@@ -156,6 +152,12 @@ impl Ask {
     /// Whether the same key asked again finds this life, instead of opening another one.
     pub fn stands(&self) -> bool {
         self.settlement.as_ref().is_none_or(|settlement| settlement.outcome.stands())
+    }
+
+    /// Whether an asker that lost its daemon gets the outcome of this life when it comes back. A withdrawal is only the trace of its own
+    /// absence, so it does not.
+    pub fn stands_for_returning_asker(&self) -> bool {
+        self.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
     }
 
     /// A word or two for it. They may be empty.

@@ -49,8 +49,9 @@ pub(super) enum Unusable {
 /// Whether the event depends on the client's version. It does if the run is to end at the deadline, because only newer versions can do that.
 pub(super) fn depends_on_version(call: &Call, deadline: Deadline) -> bool {
     let mode = call.client.mode(None);
-    call.hook.hook_event_name == "PreToolUse"
-        && kinds::asked_by(&call.hook.tool_name).is_some()
+    matches!(mode, Mode::Hold | Mode::Defer)
+        && call.hook.hook_event_name == "PreToolUse"
+        && kinds::asked_by(&call.hook).is_some()
         && deadline.of_call(&call.client, mode, None).then == OnTimeout::Defer
 }
 
@@ -63,7 +64,7 @@ pub(super) fn event(
     now: Timestamp,
 ) -> Result<HookEvent, ReadError> {
     let mode = call.client.mode(version);
-    let kind = kinds::asked_by(&call.hook.tool_name);
+    let kind = kinds::asked_by(&call.hook);
     let (event, kind): (fn(Box<NewAsk>) -> HookEvent, _) = match (call.hook.hook_event_name.as_str(), kind) {
         _ if mode == Mode::Native => return Ok(HookEvent::Other),
         ("PreToolUse", Some(kind)) if mode == Mode::Race => (HookEvent::Announce, kind),
@@ -93,7 +94,7 @@ fn new_ask(
     racing: bool,
     now: Timestamp,
 ) -> Result<NewAsk, Unusable> {
-    let asked = kinds::of(kind).asked(call.hook.tool_input.as_ref())?;
+    let asked = kinds::of(kind).asked(&call.hook)?;
     let key = if call.hook.tool_use_id.is_empty() && call.hook.hook_event_name == "PermissionRequest" {
         // The time is part of the key, so that two calls with the same questions get two keys.
         AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?
@@ -117,13 +118,13 @@ fn new_ask(
 }
 
 fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {
-    let received = kinds::of(kind).received(&call.hook)?;
+    let reported = kinds::of(kind).reported(&call.hook)?;
     Ok(Report {
         key: AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?,
         asker: call.client.agent_pid,
-        digest: received.digest,
-        answers: received.answers,
-        notes: received.notes,
+        digest: reported.digest,
+        answers: reported.answers,
+        notes: reported.notes,
     })
 }
 

@@ -71,15 +71,16 @@ fn context(ask: &Ask) -> Option<String> {
 
 /// The text that tells the model why there is no answer. `None` for outcomes that leave the question to the terminal.
 fn refusal(ask: &Ask) -> Option<String> {
+    let noun = kinds::of(ask.kind).noun();
     match &ask.settlement.as_ref()?.outcome {
         Outcome::Dismissed { reason: Some(reason) } => {
-            Some(format!("The user dismissed the question instead of answering it, and said: {}", quoted(reason)))
+            Some(format!("The user dismissed the {noun} instead of answering it, and said: {}", quoted(reason)))
         }
         Outcome::Dismissed { reason: None } => {
-            Some("The user dismissed the question without answering it. Do not assume an answer.".to_owned())
+            Some(format!("The user dismissed the {noun} without answering it. Do not assume an answer."))
         }
         Outcome::Expired if ask.on_timeout == OnTimeout::Deny => {
-            Some("Nobody answered the question in time. Do not assume an answer.".to_owned())
+            Some(format!("Nobody answered the {noun} in time. Do not assume an answer."))
         }
         _ => None,
     }

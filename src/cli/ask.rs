@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
-            settled = tokio::task::spawn_blocking(move || waiting.settled(&key)) => report(args, &settled??),
+            settled = tokio::task::spawn_blocking(move || waiting.until_settled(&key)) => report(args, &settled??),
             // The daemon ends the question at its deadline, unless the daemon hangs.
             () = give_up(args.timeout) => Err(hinted(
                 "the daemon did not say in time how the question ended",

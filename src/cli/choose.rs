@@ -22,7 +22,8 @@ const SESSION: usize = 8;
 pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     let (watching, key) = (client.clone(), ask.key.clone());
     // A daemon that cannot be reached has no news. The picker asks again.
-    let settled = move || watching.settled(&key).ok().map(|ask| format!("This {} meanwhile.", ended::ended(&ask)));
+    let settled =
+        move || watching.until_settled(&key).ok().map(|ask| format!("This {} meanwhile.", ended::ended(&ask)));
     let picked = picker::pick(&title(ask), &ask.questions, settled).map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
         _ => error.into(),

@@ -60,9 +60,9 @@ impl DaemonProcess {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// The service manager that runs it.
-    pub(super) fn manager(&self) -> anyhow::Result<Option<Manager>> {
-        Manager::of(self.pid())
+    /// The service manager that runs it. `order` is what the manager would be told.
+    pub(super) fn manager(&self, order: &str) -> anyhow::Result<Option<Manager>> {
+        Manager::of(self.pid(), order)
     }
 
     /// Waits until another daemon listens in place of this one, which a service manager has replaced.

@@ -34,11 +34,12 @@ pub(super) enum Manager {
 
 impl Manager {
     /// The manager whose service this process is. A process that only descends from a service has none.
-    pub(super) fn of(pid: i32) -> anyhow::Result<Option<Self>> {
-        if cfg!(target_os = "macos") { Ok(Self::launchd(pid)) } else { Self::systemd(pid) }
+    /// `order` is what the manager would be told, for a person who has to do it.
+    pub(super) fn of(pid: i32, order: &str) -> anyhow::Result<Option<Self>> {
+        if cfg!(target_os = "macos") { Ok(Self::launchd(pid)) } else { Self::systemd(pid, order) }
     }
 
-    fn systemd(pid: i32) -> anyhow::Result<Option<Self>> {
+    fn systemd(pid: i32, order: &str) -> anyhow::Result<Option<Self>> {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let cgroup = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let Some(manager) = service_of(&environment, &cgroup, pid) else { return Ok(None) };
@@ -47,7 +48,7 @@ impl Manager {
             Ok(main) => Ok((main.trim().parse() == Ok(pid)).then_some(manager)),
             Err(why) => Err(hinted(
                 format!("systemd runs the daemon, and cannot be asked: {why}"),
-                format!("Run it yourself where systemd can be reached: {}", manager.by_hand(&["restart"])),
+                format!("Run this again where systemd can be reached, or run there: {}", manager.by_hand(&[order])),
             )),
         }
     }

@@ -37,10 +37,11 @@ pub(super) fn run(Args {}: &Args) -> anyhow::Result<Exit> {
         (None, _) | (_, Err(ClientError::NotRunning)) => start(&lock, running.paths())?,
         (Some(old), Ok(_)) => replace(&old, &running, &lock)?,
         (Some(old), Err(error)) if error.is_silence() => {
-            let manager = old.manager()?;
+            // Only a process that is there can be looked up. A daemon that hangs is ended even if its manager cannot be asked.
+            let manager = old.manager("restart");
             old.end()?;
             eprintln!("The daemon did not answer, and was ended.");
-            match manager {
+            match manager? {
                 Some(manager) => {
                     manager.restart()?;
                     old.until_replaced(running.paths(), &manager)?;
@@ -78,7 +79,7 @@ fn check(running: &Client) -> anyhow::Result<()> {
 }
 
 fn replace(old: &DaemonProcess, running: &Client, lock: &StartLock) -> anyhow::Result<()> {
-    match old.manager()? {
+    match old.manager("restart")? {
         Some(manager) => {
             manager.restart()?;
             old.until_replaced(running.paths(), &manager)

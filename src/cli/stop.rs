@@ -48,12 +48,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Err(error) if error.is_silence() => {
             if let Some(process) = DaemonProcess::find(client.paths())? {
-                // A manager that is told to stop it does not take its end for a crash.
-                let manager = process.manager()?;
+                // Only a process that is there can be looked up. A daemon that hangs is ended even if its manager cannot be asked.
+                let manager = process.manager("stop");
                 process.end()?;
-                manager.iter().try_for_each(Manager::stop)?;
+                eprintln!("The daemon did not answer, and was ended. A hook that waits starts another.");
+                // A manager that is told to stop it does not take its end for a crash.
+                manager?.iter().try_for_each(Manager::stop)?;
             }
-            eprintln!("The daemon did not answer, and was ended. A hook that waits starts another.");
             return Ok(Exit::Success);
         }
         list => list?.asks.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred),
@@ -76,7 +77,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     if let Some(process) = DaemonProcess::find(client.paths())? {
-        match process.manager()? {
+        match process.manager("stop")? {
             Some(manager) => manager.stop()?,
             None => client.stop()?,
         }

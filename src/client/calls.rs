@@ -92,7 +92,7 @@ impl Client {
     }
 
     /// Waits until an ask is settled, as long as it takes.
-    pub fn settled(&self, key: &str) -> Result<AskView, ClientError> {
+    pub fn until_settled(&self, key: &str) -> Result<AskView, ClientError> {
         let target = target::ask(key).query("wait", ROUND.as_secs());
         loop {
             let ask: AskView = self.patiently(|client| client.get_within(&target, ROUND))?;

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::ask::OnTimeout;
 
-pub use crate::address::{LanAddress, PublicUrl, WebUrl};
+use crate::address::{LanAddress, PublicUrl};
 pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
 
 /// "ASKME" on the keys of a phone.

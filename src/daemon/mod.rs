@@ -18,9 +18,9 @@ use tokio::sync::{mpsc, watch};
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
 use crate::ask::Host;
-use crate::claude_code::Deadline;
+use crate::claude_code::{Bridge, Deadline};
 use crate::config::Config;
-use crate::http::{self, App, Lan, LanReach, Listeners, Reach};
+use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
 use crate::inbox::Inbox;
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
@@ -86,9 +86,14 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
-    let access = Access::new(&tokens, store.clone());
-    let inbox = Inbox::new(registry.clone(), store.clone());
-    let app = App::new(registry.clone(), inbox, access, address.port(), reach, deadline, closing);
+    let shares = Shares::of_this_process();
+    let services = Services {
+        inbox: Inbox::new(registry.clone(), store.clone()),
+        bridge: Bridge::new(registry.clone(), deadline, shares.hooks),
+        access: Access::new(&tokens, store.clone()),
+        registry,
+    };
+    let app = App::new(services, shares, address.port(), reach, closing);
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, app);
     let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));

@@ -83,8 +83,9 @@ mod tests {
 
     use super::*;
     use crate::ask::samples::new_ask;
-    use crate::ask::{Host, Outcome, Settlement};
-    use crate::store::{Filter, Opened, Opening, StateFilter};
+    use crate::ask::{Outcome, Settlement};
+    use crate::store::samples::in_scratch_dir;
+    use crate::store::{Filter, Opened, StateFilter};
 
     const RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 
@@ -94,8 +95,7 @@ mod tests {
 
     /// A store with one question for each age. The age says how many days ago the question was settled.
     async fn store(now: Timestamp, ages: &[i64]) -> (tempfile::TempDir, Store) {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, _) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (dir, opening, _) = in_scratch_dir();
         let store = opening.start(Box::new(|_| {})).unwrap();
         for age in ages {
             let new = new_ask(&format!("s__t{age}"));

@@ -155,7 +155,7 @@ pub(super) async fn get(
     Params(params): Params<GetParams>,
 ) -> Result<JsonReply<AskView>, Problem> {
     if params.wait.is_some() {
-        app.wait_at_most(patience(params.wait), app.inbox.settled(&key)).await;
+        app.wait_at_most(patience(params.wait), app.inbox.until_settled(&key)).await;
     }
     Ok(view(&app.inbox.get(&key).await?))
 }

@@ -14,16 +14,16 @@ const MAX_COMMANDS: usize = 64;
 
 /// How many connections of each kind there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     pub(super) tcp: usize,
     pub(super) lan: usize,
     /// Parked calls of hooks.
-    pub(super) hooks: usize,
+    pub(crate) hooks: usize,
 }
 
 impl Shares {
     /// Divides the current limit of this process.
-    pub(super) fn of_this_process() -> Self {
+    pub(crate) fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current;
         Self::of(files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX)))
     }

@@ -61,7 +61,8 @@ pub(super) async fn handshake(
         if first[0] != TLS_HANDSHAKE {
             let head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n".to_owned();
             stream.write_all(&reply(head, "text/plain", PLAIN)).await?;
-            stream.shutdown().await?;
+            // If the other end is gone already, there is nothing to linger for.
+            drop(stream.shutdown().await);
             linger(stream).await;
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no TLS"));
         }

@@ -45,13 +45,13 @@ use utoipa_axum::routes;
 use crate::PROTOCOL;
 use crate::access::{Access, Caller, Scope};
 use crate::api::{Problem, Version};
-use crate::claude_code::{Bridge, Deadline};
+use crate::claude_code::Bridge;
 use crate::inbox::Inbox;
 use crate::registry::Registry;
 
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
 use description::Description;
-use descriptors::Shares;
+pub(crate) use descriptors::Shares;
 use entrance::Names;
 pub(crate) use lan::Lan;
 use previews::Previews;
@@ -72,20 +72,27 @@ pub(crate) struct App {
     stop: Arc<Notify>,
 }
 
+/// What the handlers translate requests for.
+#[derive(Debug)]
+pub(crate) struct Services {
+    pub(crate) registry: Registry,
+    pub(crate) inbox: Inbox,
+    pub(crate) bridge: Bridge,
+    pub(crate) access: Access,
+}
+
 impl App {
     /// `port` is the port of the API on 127.0.0.1. `reach` says where else it can be reached. Long requests end when `closing` is true.
     pub(crate) fn new(
-        registry: Registry,
-        inbox: Inbox,
-        access: Access,
+        services: Services,
+        shares: Shares,
         port: u16,
         reach: Reach,
-        deadline: Deadline,
         closing: watch::Receiver<bool>,
     ) -> Self {
-        let shares = Shares::of_this_process();
+        let Services { registry, inbox, bridge, access } = services;
         Self {
-            bridge: Arc::new(Bridge::new(registry.clone(), deadline, shares.hooks)),
+            bridge: Arc::new(bridge),
             inbox,
             registry,
             access,
@@ -136,6 +143,7 @@ fn router(app: App) -> Router {
         .routes(routes!(devices::sign_out))
         .routes(routes!(description::openapi))
         .routes(routes!(version));
+    // A ticket may call every route with the scope `Answer`, so this group has one route alone.
     let answer = OpenApiRouter::new().routes(routes!(asks::answer));
     let close = OpenApiRouter::new().routes(routes!(asks::dismiss)).routes(routes!(asks::release));
     let admin = OpenApiRouter::new()

@@ -106,7 +106,9 @@ impl From<Refusal> for Problem {
             }
             Refusal::Answer(faults) => Self::invalid("The answer does not fit the questions.", faults),
             Refusal::Questions(error) => Self::invalid(format!("{error}."), Vec::new()),
-            Refusal::TooLong(title) => Self::invalid(title, Vec::new()),
+            Refusal::TooLong { what, limit } => {
+                Self::invalid(format!("The {what} is over {} KiB.", limit / 1024), Vec::new())
+            }
             Refusal::NotYours => Self::forbidden("not-yours", "Only the agent can take its question back.")
                 .hint("Dismiss it, or release it to the terminal."),
             Refusal::Full => {

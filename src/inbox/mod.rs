@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::access::Caller;
+use crate::access::{Caller, Ticket};
 use crate::ask::{
     Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
 };
@@ -96,15 +96,15 @@ impl Inbox {
     }
 
     /// Returns when the newest life of a key is settled.
-    pub async fn settled(&self, key: &AskKey) -> Result<(), StoreError> {
-        self.registry.settled(key).await.map(drop)
+    pub async fn until_settled(&self, key: &AskKey) -> Result<(), StoreError> {
+        self.registry.until_settled(key).await.map(drop)
     }
 
     /// Opens an ask for a program.
     pub async fn open(&self, inquiry: Inquiry) -> Result<Arc<Ask>, Refusal> {
         let questions = Questions::new(inquiry.questions)?;
         if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
-            return Err(Refusal::TooLong("The project is over 4 KiB."));
+            return Err(Refusal::TooLong { what: "project", limit: MAX_PROJECT });
         }
         let ask = self.registry.open(NewAsk {
             key: program_key()?,
@@ -126,11 +126,8 @@ impl Inbox {
     /// Answers an ask. The first answer wins, and saying the same again is fine.
     pub async fn answer(&self, key: &AskKey, words: &Words, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
-        if !by.may_answer(&ask) {
-            return Err(Refusal::AskedAgain);
-        }
-        if !by.may_say(&ask, &words.answers, &words.notes, words.partial) {
-            return Err(Refusal::OptionsOnly);
+        if let Some(ticket) = by.ticket() {
+            check_ticket(ticket, &ask, words)?;
         }
         let answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
         self.settle(&ask, Outcome::Answered(answer), by).await
@@ -140,7 +137,7 @@ impl Inbox {
     pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
-            return Err(Refusal::TooLong("The reason is over 16 KiB."));
+            return Err(Refusal::TooLong { what: "reason", limit: MAX_TEXT });
         }
         let ask = self.get(key).await?;
         self.settle(&ask, Outcome::Dismissed { reason }, by).await
@@ -164,6 +161,20 @@ impl Inbox {
     async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         Ok(self.registry.settle(ask.id, outcome, by.source()).await?)
     }
+}
+
+/// A button in a notification carries a ticket, and everybody who sees the notification can use it. So it answers the question that the
+/// notification is about, with one of the options, and says nothing else.
+fn check_ticket(ticket: &Ticket, ask: &Ask, words: &Words) -> Result<(), Refusal> {
+    if ticket.id != ask.id {
+        return Err(Refusal::AskedAgain);
+    }
+    let is_label = |(question, answer): (&String, &Value)| {
+        let question = ask.questions.get(question);
+        question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
+    };
+    let is_plain = words.notes.is_empty() && !words.partial && words.answers.iter().all(is_label);
+    if is_plain { Ok(()) } else { Err(Refusal::OptionsOnly) }
 }
 
 /// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.

@@ -1,4 +1,4 @@
-//! Why the inbox does not do what it is asked to.
+//! Why the inbox does not do what it is asked to. Whoever shows a refusal to a person finds the words for it.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use crate::registry::{OpenError, SettleError};
 use crate::store::StoreError;
 
 /// Why something is not done. If it is refused, nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Refusal {
     /// No ask has this key.
-    #[error("there is no question with this key")]
     Unknown,
     /// The ticket is for an earlier life of the ask.
-    #[error("this question was asked again after this notification")]
     AskedAgain,
     /// A ticket was to carry more than one of the options.
-    #[error("a notification answers with one of the options, and nothing else")]
     OptionsOnly,
     /// The answer does not fit the questions.
-    #[error("the answer does not fit the questions")]
     Answer(Vec<QuestionFault>),
     /// These questions cannot be asked.
-    #[error(transparent)]
-    Questions(#[from] QuestionsError),
-    /// A text is too long, and which.
-    #[error("{0}")]
-    TooLong(&'static str),
+    Questions(QuestionsError),
+    /// A text is longer than so many bytes.
+    TooLong { what: &'static str, limit: usize },
     /// Only the agent can take its question back.
-    #[error("only the agent can take its question back")]
     NotYours,
     /// Too many questions are open.
-    #[error("too many questions are open")]
     Full,
     /// Somebody answered first, and differently.
-    #[error("somebody else has answered")]
     Conflict(Arc<Ask>),
     /// The ask ended without an answer.
-    #[error("the question is closed")]
     Gone(Arc<Ask>),
     /// The daemon cannot make a key.
-    #[error("{0}")]
     NoKey(String),
     /// The store failed. It may not be known whether something was saved.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<QuestionsError> for Refusal {
+    fn from(error: QuestionsError) -> Self {
+        Self::Questions(error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl From<AnswerError> for Refusal {

@@ -4,8 +4,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::access::{Access, Entrance, Tickets, Token, Tokens};
 use crate::ask::samples::new_ask;
-use crate::ask::{AskId, Channel, Host, OutcomeKind};
-use crate::store::Opening;
+use crate::ask::{AskId, Channel, OutcomeKind};
+use crate::store::samples::in_scratch_dir;
 
 struct World {
     _dir: TempDir,
@@ -17,8 +17,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let access = Access::new(&tokens, store.clone());
@@ -75,8 +74,17 @@ async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else(
     let world = World::new();
     let ask = world.open().await;
     let button = world.button(&ask).await;
-    let own_words = world.inbox.answer(&ask.key, &words(json!("rm -rf")), &button).await;
-    assert!(matches!(own_words, Err(Refusal::OptionsOnly)));
+    let note = [("Which?".to_owned(), "a note".to_owned())].into_iter().collect();
+    for more in [
+        words(json!("rm -rf")),
+        words(json!(["A"])),
+        Words { answers: [("Another?".to_owned(), json!("A"))].into_iter().collect(), ..words(json!("A")) },
+        Words { notes: note, ..words(json!("A")) },
+        Words { partial: true, ..words(json!("A")) },
+    ] {
+        let refused = world.inbox.answer(&ask.key, &more, &button).await;
+        assert!(matches!(refused, Err(Refusal::OptionsOnly)), "{more:?}");
+    }
     let another_life = world.button(&Ask { id: AskId(ask.id.0 + 1), ..(*ask).clone() }).await;
     let of_before = world.inbox.answer(&ask.key, &words(json!("A")), &another_life).await;
     assert!(matches!(of_before, Err(Refusal::AskedAgain)));
@@ -103,7 +111,7 @@ async fn a_refusal_changes_nothing() {
     let nobody: AskKey = "no__body".parse().unwrap();
     assert!(matches!(world.inbox.release(&nobody, &person).await, Err(Refusal::Unknown)));
     let long = Some("x".repeat(MAX_TEXT + 1));
-    assert!(matches!(world.inbox.dismiss(&ask.key, long, &person).await, Err(Refusal::TooLong(_))));
+    assert!(matches!(world.inbox.dismiss(&ask.key, long, &person).await, Err(Refusal::TooLong { what: "reason", .. })));
     let shape = world.inbox.answer(&ask.key, &words(json!(3)), &person).await;
     assert!(matches!(shape, Err(Refusal::Answer(faults)) if faults.len() == 1));
     let no_questions = Inquiry { questions: Vec::new(), project: None, timeout: None };

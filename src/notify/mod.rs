@@ -231,15 +231,14 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::ask::Outcome;
     use crate::ask::samples::new_ask;
-    use crate::ask::{Host, Outcome};
-    use crate::store::Opening;
+    use crate::store::samples::in_scratch_dir;
 
     #[tokio::test]
     async fn a_notifier_that_falls_behind_reads_what_it_missed() {
         const MANY: usize = 1200;
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);
         let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };
@@ -250,6 +249,7 @@ mod tests {
             let change = notifier.feed.next().await.unwrap().unwrap();
             notifier.note(&change);
         }
+        assert!(futures_util::poll!(std::pin::pin!(notifier.feed.next())).is_pending(), "a change came twice");
         assert_eq!(notifier.plan.take(Instant::now()).len(), MANY - 1);
         store.close().await;
     }

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::access::MacKey;
-use crate::ask::Ask;
-use crate::config::{self, WebUrl};
+use crate::address::WebUrl;
+use crate::ask::{Ask, ChangeKind};
+use crate::config;
 
 use super::post::post;
 use super::wording::{Wording, asker};
@@ -32,8 +33,8 @@ impl Webhook {
 
     pub(super) fn deliver(&self, notice: &Notice) -> Result<(), Failure> {
         let event = match notice {
-            Notice::Opened(ask) => self.event("ask.opened", ask),
-            Notice::Settled(ask) => self.event("ask.settled", ask),
+            Notice::Opened(ask) => self.event(ChangeKind::Opened, ask),
+            Notice::Settled(ask) => self.event(ChangeKind::Settled, ask),
             Notice::Test => json!({"type": "test"}),
             Notice::Asked(_) => return Ok(()),
         };
@@ -45,9 +46,9 @@ impl Webhook {
         post(self.url.as_str(), &headers, body.as_bytes())
     }
 
-    fn event(&self, kind: &str, ask: &Ask) -> Value {
+    fn event(&self, change: ChangeKind, ask: &Ask) -> Value {
         let mut event = json!({
-            "type": kind, "key": ask.key.as_str(), "id": ask.id, "session": ask.key.session(), "project": asker(ask),
+            "type": change.name(), "key": ask.key.as_str(), "id": ask.id, "kind": ask.kind, "session": ask.key.session(), "project": asker(ask),
             "opened_at": format!("{:.3}", ask.opened_at), "racing": ask.racing,
         });
         if let Some(url) = self.wording.link(ask) {

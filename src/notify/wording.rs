@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::address::PublicUrl;
 use crate::ask::{Ask, Origin, Question};
-use crate::config::{Config, PublicUrl};
+use crate::config::Config;
 use crate::text::{boundaries, one_line};
 
 // In bytes. ntfy brings at most 4 KB to a phone, and the buttons are part of that.

@@ -41,7 +41,7 @@ pub(super) enum Mode {
     Confirming(Confirm),
 }
 
-/// What is typed.
+/// The text field that has the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Other,
@@ -49,7 +49,7 @@ pub(super) enum Field {
     Reason,
 }
 
-/// What is read.
+/// A text on a page of its own, because it does not fit beside the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Page {
     Keys,
@@ -57,7 +57,7 @@ pub(super) enum Page {
     Question,
 }
 
-/// What is better asked twice.
+/// Decisions that the picker asks about once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confirm {
     Release,

@@ -112,9 +112,9 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::ask::ChangeKind;
     use crate::ask::samples::{ask, new_ask};
-    use crate::ask::{ChangeKind, Host};
-    use crate::store::Opening;
+    use crate::store::samples::in_scratch_dir;
 
     fn change(cursor: i64, text: usize) -> Arc<Change> {
         let mut ask = ask(cursor, "s__t", "shop", 1);
@@ -149,8 +149,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_gets_every_change_once_wherever_it_is_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let open = |n: usize, weight: usize| {
             let project = Some("x".repeat(weight));
@@ -179,8 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_goes_on_without_what_it_cannot_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         registry.open(new_ask("program-1__t")).await.unwrap();
         let mut feed = registry.feed(Some(Cursor(0)));

@@ -21,9 +21,9 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::ask::{
-    Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Origin, Outcome, Questions, Settlement, Source, Verdict,
+    Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{AskPage, Filter, Opened, Opening, Settled, Snapshot, StateFilter, Store, StoreError};
+use crate::store::{AskPage, Filter, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
 
 pub use feed::Feed;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
@@ -133,8 +133,7 @@ impl Registry {
         }
         if resumed
             && let Some(ask) = self.0.store.ask(new.key.clone()).await?
-            && let Some(settlement) = &ask.settlement
-            && settlement.outcome != Outcome::Withdrawn
+            && ask.stands_for_returning_asker()
         {
             check_same(&ask, &new)?;
             return Ok(Attached::Settled(ask));
@@ -144,11 +143,14 @@ impl Registry {
             if !found.is_open() {
                 return Ok(Attached::Settled(found));
             }
+            let open = self.0.open.waiters(&new.key);
             if let Some(wait) = self.park(&new).await? {
                 return Ok(Attached::Waiting(wait));
             }
             // It is open, but nobody may park: it is being withdrawn. It is opened anew when that is done.
-            self.settled(&new.key).await?;
+            if let Some((_, waiters)) = open {
+                waiters.until_settled().await;
+            }
         }
     }
 
@@ -196,11 +198,11 @@ impl Registry {
     pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
         let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
         let ask = match self.0.store.settle(id, settlement).await? {
-            Settled::Now(ask) => {
+            Settling::Won(ask) => {
                 tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
                 return Ok(ask);
             }
-            Settled::Before(ask) => ask,
+            Settling::Lost(ask) => ask,
         };
         match ask.settlement.as_ref().map(|first| first.outcome.judge(&outcome)) {
             Some(Verdict::Repeated) => Ok(ask),
@@ -218,14 +220,11 @@ impl Registry {
     }
 
     /// The newest life of a key, once it is settled. Unlike a wait, this does not keep the ask open.
-    pub async fn settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
-        if let Some((_, waiters)) = self.0.open.waiters(key) {
-            let mut signal = waiters.signal.subscribe();
-            if let Ok(signal) = signal.wait_for(|signal| signal.settled.is_some()).await {
-                return Ok(signal.settled.clone());
-            }
+    pub async fn until_settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
+        match self.0.open.waiters(key) {
+            Some((_, waiters)) => Ok(waiters.until_settled().await),
+            None => self.0.store.ask(key.clone()).await,
         }
-        self.0.store.ask(key.clone()).await
     }
 
     /// What the asker needs for its reply, as it was handed in.
@@ -236,18 +235,11 @@ impl Registry {
     /// The asks that a filter shows, newest first. Open asks come from memory, so it does not matter how many are settled. A search needs
     /// the store.
     pub async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
-        let needs_store = filter.text.is_some() || filter.opened_since.is_some() || filter.outcome.is_some();
-        if filter.state != StateFilter::Open || needs_store {
+        if filter.state != StateFilter::Open || filter.is_search() {
             return self.0.store.list(filter).await;
         }
         let mut asks = self.0.open.all();
-        asks.retain(|ask| {
-            filter.session.as_deref().is_none_or(|session| ask.key.session() == session)
-                && filter.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
-                && filter.before.is_none_or(|before| ask.id < before)
-                && (filter.probes || ask.origin != Origin::Probe)
-                && filter.key_end.as_ref().is_none_or(|end| ask.key.as_str().ends_with(end.as_str()))
-        });
+        asks.retain(|ask| filter.shows(ask));
         asks.sort_unstable_by_key(|ask| std::cmp::Reverse(ask.id));
         let more = asks.len() > filter.limit;
         asks.truncate(filter.limit);
@@ -328,7 +320,7 @@ impl Registry {
             let left = expires_at.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
             tokio::select! {
                 () = sleep(left.unsigned_abs()) => registry.end_unasked(&ask, Outcome::Expired).await,
-                _ = registry.settled(&ask.key) => {}
+                _ = registry.until_settled(&ask.key) => {}
             }
         });
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dashmap::DashMap;
 use tokio::sync::{broadcast, watch};
 
-use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor, Outcome};
+use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor};
 use crate::store::Snapshot;
 
 use super::feed::Ring;
@@ -55,6 +55,14 @@ impl Waiters {
     fn parking(&self) -> MutexGuard<'_, Parking> {
         // No code that holds this lock can panic.
         self.parking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ask, once it is settled. Unlike a place, this does not keep the ask open.
+    pub(super) async fn until_settled(&self) -> Option<Arc<Ask>> {
+        let mut signal = self.signal.subscribe();
+        // It cannot fail, because the sender is part of this.
+        let settled = signal.wait_for(|signal| signal.settled.is_some()).await;
+        settled.ok().and_then(|signal| signal.settled.clone())
     }
 
     /// Parks one more asker. `alone`: only if nobody else is parked.
@@ -182,7 +190,7 @@ impl OpenAsks {
     }
 
     fn keep_unclaimed(&self, ask: &Arc<Ask>) {
-        if ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome == Outcome::Withdrawn) {
+        if !ask.stands_for_returning_asker() {
             return;
         }
         let mut unclaimed = self.unclaimed();

@@ -45,7 +45,7 @@ impl Registry {
         if resumed
             && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
             && ask.asker == new.asker
-            && ask.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
+            && ask.stands_for_returning_asker()
         {
             return Ok(Attached::Settled(ask));
         }

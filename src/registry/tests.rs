@@ -7,8 +7,9 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey, Host, Kind, Report};
+use crate::ask::{Answer, AskKey, Host, Kind, Origin, Report};
 use crate::store::OtherWriter;
+use crate::store::samples::in_scratch_dir;
 
 struct World {
     dir: TempDir,
@@ -17,8 +18,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, Host::new("here")).unwrap();
+        let (dir, opening, snapshot) = in_scratch_dir();
         Self { registry: Registry::start(opening, snapshot).unwrap().0, dir }
     }
 
@@ -39,7 +39,7 @@ impl World {
     }
 
     async fn outcome(&self) -> Outcome {
-        let settled = timeout(Duration::from_secs(20), self.registry.settled(&key())).await.unwrap().unwrap();
+        let settled = timeout(Duration::from_secs(20), self.registry.until_settled(&key())).await.unwrap().unwrap();
         settled.unwrap().settlement.as_ref().unwrap().outcome.clone()
     }
 
@@ -193,7 +193,7 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
     }
     let (registry, _) = Registry::start(opening, snapshot).unwrap();
     let (ours, theirs): (AskKey, AskKey) = ("s__ours".parse().unwrap(), "s__theirs".parse().unwrap());
-    let ours = timeout(Duration::from_secs(20), registry.settled(&ours)).await.unwrap().unwrap().unwrap();
+    let ours = timeout(Duration::from_secs(20), registry.until_settled(&ours)).await.unwrap().unwrap().unwrap();
     assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
     // Neither its deadline, nor the grace of an asker that leaves, nor the end of its session ends it here.
     drop(registry.attach(NewAsk { key: theirs.clone(), ..ask(None) }, false).await.unwrap());

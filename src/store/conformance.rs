@@ -1,8 +1,8 @@
 //! What every backend guarantees, one statement for each guarantee. A statement is a function: its documentation is the guarantee, its
 //! body tries it on any store.
 //!
-//! `cargo test --lib conformance` lists the statements with the backends that keep them. A new backend adds one line at the end of this
-//! file: its name, and a function that makes an empty place.
+//! `cargo test --lib conformance` lists the statements with the backends that keep them. A new backend becomes another case of
+//! [`Opening`] and [`Store`], and adds one line at the end of this file: its name, and a function that makes an empty place.
 
 mod commands;
 mod devices;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::ask::samples::new_ask;
 use crate::ask::{Answer, Ask, AskId, Change, Host, NewAsk, Outcome, Settlement};
 
-use super::{Opened, Opening, Settled, Snapshot, Store, StoreError};
+use super::{Opened, Opening, Settling, Snapshot, Store, StoreError};
 
 /// A place that holds one store. It opens the store for the daemon of a host: as often as wanted, also while the store is open.
 pub(super) type Place = Box<dyn Fn(Host) -> (Opening, Snapshot)>;
@@ -32,16 +32,21 @@ impl World {
     /// Opens the store of an empty place.
     pub(super) fn new(place: Place) -> Self {
         let published = Arc::new(Mutex::new(Vec::new()));
-        let (store, snapshot) = start(&place, &published);
+        let (store, snapshot) = start(&place, "here", &published);
         assert!(snapshot.open.is_empty());
         Self { place, store, published }
     }
 
     /// Closes the store and opens it again, as a daemon does that was started again.
     async fn reopen(&mut self) -> Snapshot {
+        self.reopen_as("here").await
+    }
+
+    /// The same for the daemon of another host.
+    async fn reopen_as(&mut self, host: &str) -> Snapshot {
         self.store.close().await;
         let snapshot;
-        (self.store, snapshot) = start(&self.place, &self.published);
+        (self.store, snapshot) = start(&self.place, host, &self.published);
         snapshot
     }
 
@@ -65,14 +70,14 @@ impl World {
         }
     }
 
-    async fn settle(&self, id: AskId, outcome: Outcome) -> Settled {
+    async fn settle(&self, id: AskId, outcome: Outcome) -> Settling {
         self.store.settle(id, settlement(outcome)).await.unwrap()
     }
 }
 
-fn start(place: &Place, published: &Arc<Mutex<Vec<Arc<Change>>>>) -> (Store, Snapshot) {
+fn start(place: &Place, host: &str, published: &Arc<Mutex<Vec<Arc<Change>>>>) -> (Store, Snapshot) {
     let published = Arc::clone(published);
-    let (opening, snapshot) = place(Host::new("here"));
+    let (opening, snapshot) = place(Host::new(host));
     (opening.start(Box::new(move |change| published.lock().unwrap().push(Arc::clone(change)))).unwrap(), snapshot)
 }
 
@@ -110,6 +115,7 @@ macro_rules! conformance {
                 commands::after_other_outcomes_a_key_gets_a_new_life,
                 commands::an_ask_keeps_everything_it_was_opened_with,
                 commands::an_answer_survives_reopening,
+                commands::a_reply_means_that_the_change_is_saved,
                 commands::an_ask_belongs_to_the_host_that_opened_it,
                 commands::a_session_has_so_many_open_asks_and_known_ones_are_found_all_the_same,
                 commands::a_deferred_ask_has_no_deadline_until_it_is_resumed,

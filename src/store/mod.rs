@@ -16,6 +16,8 @@ mod conformance;
 mod device;
 mod error;
 mod query;
+#[cfg(test)]
+pub(crate) mod samples;
 mod sqlite;
 
 use std::path::Path;
@@ -27,7 +29,7 @@ use crate::ask::{Ask, AskId, AskKey, Change, Cursor, Host, NewAsk, Receipt, Sett
 
 pub use device::{Device, DeviceKind};
 pub use error::StoreError;
-pub use query::{AskPage, Changes, Filter, Opened, Settled, Snapshot, StateFilter};
+pub use query::{AskPage, Changes, Filter, Opened, Settling, Snapshot, StateFilter};
 #[cfg(test)]
 pub use sqlite::OtherWriter;
 pub use sqlite::{check, check_version, is_locked};
@@ -76,7 +78,7 @@ impl Store {
     }
 
     /// Gives an ask its outcome, unless it has one.
-    pub async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settled, StoreError> {
+    pub async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settling, StoreError> {
         self.0.settle(id, settlement).await
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ask::{Ask, AskId, Change, Cursor, OutcomeKind};
+use crate::ask::{Ask, AskId, Change, Cursor, Origin, OutcomeKind};
 
 /// The open asks, and the newest change of that moment. Every change up to the cursor is in these asks, and no later one is.
 #[derive(Debug)]
@@ -28,11 +28,11 @@ pub enum Opened {
 
 /// What came of settling an ask.
 #[derive(Debug)]
-pub enum Settled {
+pub enum Settling {
     /// This settlement was the first. The ask has it.
-    Now(Arc<Ask>),
+    Won(Arc<Ask>),
     /// Another settlement came first. The ask has that one.
-    Before(Arc<Ask>),
+    Lost(Arc<Ask>),
 }
 
 /// A page of changes, oldest first, each with the ask as it is now. A page may be empty and not the last: a newer version may have made
@@ -84,6 +84,20 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether only a store can say what it shows.
+    pub fn is_search(&self) -> bool {
+        self.text.is_some() || self.opened_since.is_some() || self.outcome.is_some()
+    }
+
+    /// Whether it shows an open ask, unless it is a search.
+    pub fn shows(&self, ask: &Ask) -> bool {
+        self.session.as_deref().is_none_or(|session| ask.key.session() == session)
+            && self.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
+            && self.before.is_none_or(|before| ask.id < before)
+            && (self.probes || ask.origin != Origin::Probe)
+            && self.key_end.as_ref().is_none_or(|end| ask.key.as_str().ends_with(end.as_str()))
+    }
+
     /// All asks of a state, at most so many.
     pub fn all(state: StateFilter, limit: usize) -> Self {
         let (session, project, outcome, text, opened_since, before) = Default::default();

@@ -159,7 +159,7 @@ fn last_seen_is_not_written_at_every_request() {
 }
 
 #[test]
-fn who_fails_too_often_has_to_wait() {
+fn a_caller_that_fails_too_often_has_to_wait() {
     let mut world = World::with_config(LAN);
     drop(world.daemon());
     let phone = Phone::paired(&world, "Phone");

@@ -32,7 +32,6 @@ fn dialog_of(world: &mut World, pid: &str) -> Hook {
     hook_of(world, pid, true, &dialog)
 }
 
-#[track_caller]
 #[test]
 fn a_receipt_does_not_settle_a_question_that_is_held() {
     let mut world = World::new();

@@ -201,6 +201,22 @@ fn a_manager_that_cannot_be_reached_or_refuses_leaves_the_daemon_alone() {
     }
 }
 
+/// Without a session of its own, as in a cron job, a command cannot reach the user's systemd.
+#[test]
+fn a_service_that_hangs_is_ended_even_if_its_manager_cannot_be_reached() {
+    for (command, by_hand) in [("stop", "systemctl --user stop"), ("restart", "systemctl --user restart")] {
+        let world = World::new();
+        let say = |_: &mut Service, _: &str| "1 Failed to connect to bus: No medium found".to_owned();
+        let manager = Manager::start(&world, Box::new(say));
+        signal(world.daemon_pid(), Signal::STOP);
+        let output = manager.run(&world, &[command]);
+        let said = stderr(&output);
+        assert!(said.contains("was ended") && said.contains(by_hand), "{said}");
+        let mut service = manager.end().0;
+        assert!(!service.daemon.wait().unwrap().success());
+    }
+}
+
 #[test]
 fn a_daemon_that_only_descends_from_a_service_is_not_its_manager_s() {
     let world = World::new();

@@ -179,8 +179,8 @@ fn a_webhook_gets_signed_events_when_an_ask_is_opened_and_settled() {
     let ask = world.get(&format!("/v1/asks/{key}")).json();
     assert_eq!(
         opened,
-        json!({"type": "ask.opened", "key": key, "id": ask["id"], "session": "s", "project": "shop",
-            "opened_at": ask["opened_at"], "racing": false, "questions": ask["questions"]})
+        json!({"type": "ask.opened", "key": key, "id": ask["id"], "kind": "question", "session": "s",
+            "project": "shop", "opened_at": ask["opened_at"], "racing": false, "questions": ask["questions"]})
     );
     world.answer(&key, &json!({"Which?": "B"})).expect(200);
     let settled = receiver.next_json();

@@ -71,10 +71,16 @@ fn sources() -> Vec<Source> {
         }
         let room = modules.split('/').next().unwrap().to_owned();
         let depth = modules.split('/').count();
-        sources.push(Source { room, depth, text: fs::read_to_string(&file).unwrap(), name });
+        sources.push(Source { room, depth, text: without_comments(&fs::read_to_string(&file).unwrap()), name });
     }
     assert!(sources.len() > 100, "only {} source files were found", sources.len());
     sources
+}
+
+/// Comments may name any room, and must not hide a path.
+fn without_comments(text: &str) -> String {
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    text.lines().filter(is_code).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// What comes after each occurrence of `start`, up to the end of the word.
@@ -118,6 +124,16 @@ fn used_rooms(text: &str) -> BTreeSet<&str> {
     used
 }
 
+/// Whether a text names a crate, under its own name or to give it another one.
+fn names_crate(text: &str, name: &str) -> bool {
+    let is_path = |rest: &str| rest.starts_with("::") || rest.starts_with(" as ") || rest.starts_with(';');
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut found = text.match_indices(name);
+    found.any(|(at, _)| {
+        !text[..at].ends_with(is_word) && !text[..at].ends_with("::") && is_path(&text[at + name.len()..])
+    })
+}
+
 /// Everything that is wrong with one source file.
 fn faults(source: &Source, rooms: &BTreeMap<String, Room>) -> Vec<String> {
     let Source { room, name, depth, text } = source;
@@ -128,21 +144,24 @@ fn faults(source: &Source, rooms: &BTreeMap<String, Room>) -> Vec<String> {
             faults.push(format!("src/{name}: `{room}` must not use `{used}`"));
         }
     }
+    // With these, a room could be used under another name, which this test would not see.
+    if ["crate::*", "crate as ", "crate::{self", "pub use crate::"].iter().any(|hidden| text.contains(hidden)) {
+        faults.push(format!("src/{name}: names `crate` in a way that hides which room is used"));
+    }
     // A module inside the file, as tests are, is one deeper.
-    let climbs_out = "super::".repeat(depth + 1);
-    let file_climbs_out = "super::".repeat(*depth);
-    let outside = text.split("\nmod tests {").next().unwrap_or(text);
-    if text.contains(&climbs_out) || outside.contains(&format!("use {file_climbs_out}")) {
+    let (outside, inside) = text.split_once("\nmod tests {").unwrap_or((text, ""));
+    let climbs = |text: &str, depth: usize| text.contains(&"super::".repeat(depth)) || text.contains("super::{super");
+    if climbs(outside, *depth) || climbs(inside, depth + 1) {
         faults.push(format!("src/{name}: leaves its room with `super::`; write `crate::`"));
     }
     for (owner, other) in rooms.iter().filter(|(owner, _)| *owner != room) {
         for alone in &other.crates {
-            if words_after(text, &format!("{alone}::")).next().is_some() {
+            if names_crate(text, alone) {
                 faults.push(format!("src/{name}: only `{owner}` may use the crate {alone}"));
             }
         }
     }
-    if text.contains("\"/v1/") && !matches!(room.as_str(), "http" | "client") {
+    if text.contains("/v1/") && !matches!(room.as_str(), "http" | "client") {
         faults.push(format!("src/{name}: only `http` and `client` know the paths of the API"));
     }
     faults
@@ -171,7 +190,7 @@ fn the_table_has_every_room_and_allows_nothing_that_nobody_needs() {
                 .map(|other| format!("{name} -> {other}")),
         );
         for alone in &room.crates {
-            let is_used = own.iter().any(|source| words_after(&source.text, &format!("{alone}::")).next().is_some());
+            let is_used = own.iter().any(|source| names_crate(&source.text, alone));
             assert!(is_used, "`{name}` does not use the crate {alone}");
         }
     }
@@ -203,9 +222,44 @@ fn a_forbidden_use_is_found() {
     assert!(!found("registry", "use crate::{ask::{Ask, http}, store};\n"));
     assert!(found("registry", "use super::super::http::App;\n"));
     assert!(found("ask", "use rusqlite::Connection;\n") && found("inbox", "use axum::Json;\n"));
+    assert!(found("ask", "use rusqlite as sql;\n") && found("ask", "fn f() { rusqlite::version(); }\n"));
+    for hidden in [
+        "use crate::*;\n",
+        "use crate as root;\n",
+        "use crate::{self as root};\n",
+        "pub use crate::ask::Ask;\n",
+        "fn f(_: super::super::http::App) {}\n",
+        "use super::{super::http::App};\n",
+    ] {
+        assert!(found("registry", hidden), "{hidden}");
+    }
     assert!(found("ask", "use answerback_hook::paths::Paths;\n"));
+    assert!(found("cli", "format!(\"{url}/v1/asks\");\n"));
     assert!(found("cli", "client.get(\"/v1/asks\");\n") && !found("http", "path = \"/v1/asks\"\n"));
     assert!(found("attic", "\n"));
+}
+
+/// A name in the root of the crate would be visible to every room, whatever room it comes from.
+#[test]
+fn the_root_of_the_crate_has_rooms_and_constants_only() {
+    let text = without_comments(&fs::read_to_string(Path::new(ROOT).join("src/lib.rs")).unwrap());
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let is_allowed = ["#![", "mod ", "pub mod cli;", "pub const "].iter().any(|start| line.starts_with(start));
+        assert!(is_allowed, "{line}");
+    }
+}
+
+/// Proptest finds the seeds of past failures by the path of the test.
+#[test]
+fn the_seeds_of_past_failures_are_where_proptest_looks() {
+    let dir = Path::new(ROOT).join("proptest-regressions");
+    let mut files = Vec::new();
+    files_under(&dir, ".txt", &mut files);
+    assert!(!files.is_empty());
+    for file in files {
+        let source = Path::new(ROOT).join("src").join(file.strip_prefix(&dir).unwrap()).with_extension("rs");
+        assert!(source.exists(), "{} belongs to no source file", file.display());
+    }
 }
 
 #[test]

@@ -18,16 +18,19 @@ pub(super) use tool_input::InputError;
 /// What is special about one kind.
 pub(super) trait CallKind: Sync {
     /// Whether a call of this tool is of this kind.
-    fn is_asked_by(&self, tool: &str) -> bool;
+    fn is_asked_by(&self, hook: &HookInput) -> bool;
 
     /// The questions of a call, from the input of its tool.
-    fn asked(&self, tool_input: Option<&Value>) -> Result<Asked, InputError>;
+    fn asked(&self, hook: &HookInput) -> Result<Asked, InputError>;
 
     /// The answers of a call that has run, as Claude Code reports them.
-    fn received(&self, hook: &HookInput) -> Result<Received, InputError>;
+    fn reported(&self, hook: &HookInput) -> Result<Reported, InputError>;
 
     /// What an answer means for the call. `tool_input` is `None` if the stored call is damaged.
     fn decide(&self, ask: &Ask, answer: &Answer, tool_input: Option<&Value>) -> Decision;
+
+    /// What the model calls such an ask. Texts for it say "the" before this.
+    fn noun(&self) -> &'static str;
 
     /// The text that tells the model about an answer.
     fn context(&self, ask: &Ask, answer: &Answer) -> String;
@@ -45,7 +48,7 @@ pub(super) struct Asked {
 
 /// What Claude Code reports about a call.
 #[derive(Debug)]
-pub(super) struct Received {
+pub(super) struct Reported {
     /// As in [`Asked`].
     pub(super) digest: String,
     /// By the text of the question.
@@ -64,8 +67,8 @@ pub(super) enum Decision {
 }
 
 /// The kind of ask that a tool opens. `None` if the tool asks nobody.
-pub(super) fn asked_by(tool: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| of(*kind).is_asked_by(tool))
+pub(super) fn asked_by(hook: &HookInput) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| of(*kind).is_asked_by(hook))
 }
 
 /// What is special about a kind.

@@ -9,7 +9,7 @@ use crate::ask::{Answer, Ask, Channel, Questions};
 use super::super::call::HookInput;
 use super::super::reply::quoted;
 use super::tool_input::{self, InputError};
-use super::{Asked, CallKind, Decision, Received};
+use super::{Asked, CallKind, Decision, Reported};
 
 /// The tools that ask questions. The last one is for probes.
 const TOOLS: [&str; 3] = ["AskUserQuestion", "AskFollowupQuestion", PROBE_TOOL];
@@ -22,17 +22,17 @@ pub const PROBE_TOOL: &str = "AnswerbackProbe";
 pub(super) struct Question;
 
 impl CallKind for Question {
-    fn is_asked_by(&self, tool: &str) -> bool {
-        TOOLS.contains(&tool)
+    fn is_asked_by(&self, hook: &HookInput) -> bool {
+        TOOLS.contains(&hook.tool_name.as_str())
     }
 
-    fn asked(&self, tool_input: Option<&Value>) -> Result<Asked, InputError> {
-        let tool_input = tool_input.unwrap_or(&Value::Null);
+    fn asked(&self, hook: &HookInput) -> Result<Asked, InputError> {
+        let tool_input = hook.tool_input.as_ref().unwrap_or(&Value::Null);
         let (digest, questions) = (tool_input::digest(tool_input)?, tool_input::questions(tool_input)?);
         Ok(Asked { subject: None, questions, digest })
     }
 
-    fn received(&self, hook: &HookInput) -> Result<Received, InputError> {
+    fn reported(&self, hook: &HookInput) -> Result<Reported, InputError> {
         let tool_input = hook.tool_input.as_ref().unwrap_or(&Value::Null);
         let seen = |field| {
             let in_response = hook.tool_response.as_ref().and_then(|response| response.get(field));
@@ -46,7 +46,7 @@ impl CallKind for Question {
         let answers = seen("answers").into_iter().flatten();
         let notes = seen("annotations").into_iter().flatten();
         let note = |about: &Value| Some(about.get("notes")?.as_str()?.to_owned());
-        Ok(Received {
+        Ok(Reported {
             digest: tool_input::digest(tool_input)?,
             answers: answers.map(|(question, answer)| (question.clone(), text(answer))).collect(),
             notes: notes.filter_map(|(question, about)| Some((question.clone(), note(about)?))).collect(),
@@ -67,6 +67,10 @@ impl CallKind for Question {
             input.insert("annotations".into(), Value::Object(annotations));
         }
         Decision::Allow(input)
+    }
+
+    fn noun(&self) -> &'static str {
+        "question"
     }
 
     fn context(&self, ask: &Ask, answer: &Answer) -> String {

@@ -329,7 +329,7 @@ mod tests {
 
     /// Otherwise what they write next would be made of ours, and their last edit would be lost.
     #[test]
-    fn who_reads_in_that_moment_reads_what_somebody_wrote() {
+    fn a_reader_at_that_moment_reads_a_whole_file() {
         let dir = tempfile::tempdir().unwrap();
         let target = target(&dir);
         if Lease::take(NamedTempFile::new_in(dir.path()).unwrap().as_file()).is_none() {

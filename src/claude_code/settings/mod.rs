@@ -48,39 +48,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum SettingsError {
     /// It is not what Claude Code reads.
     #[error("{} cannot be edited: {refusal}", .path.display())]
-    Refused {
-        /// Which file.
-        path: PathBuf,
-        /// Why and where.
-        refusal: Refusal,
-    },
+    Refused { path: PathBuf, refusal: Refusal },
     /// It cannot be read or written.
     #[error("cannot {doing} {}: {error}", .path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, error: io::Error },
     /// Something has the name of a file that an interrupted run leaves, and is not one.
     #[error("cannot tidy up {}: {error}", .path.display())]
-    Leftover {
-        /// Which file.
-        path: PathBuf,
-        /// What it is.
-        error: io::Error,
-    },
+    Leftover { path: PathBuf, error: io::Error },
     /// It has other names, which would keep the old text: a replacement has one name only, and writing into the file itself could leave
     /// half of the text behind.
     #[error("{} has {links} names (hard links), and only this one would be changed", .path.display())]
-    HardLinks {
-        /// Which file.
-        path: PathBuf,
-        /// How many names it has.
-        links: u64,
-    },
+    HardLinks { path: PathBuf, links: u64 },
     /// Somebody else changes it all the time.
     #[error("{} keeps changing", .0.display())]
     Busy(PathBuf),

@@ -10,13 +10,13 @@ use crate::ask::{AskId, Channel, Kind, OnTimeout, Origin, Receipt, Source};
 /// An ask is settled once. A later settlement changes nothing, and gets the first one.
 pub(super) async fn an_ask_is_settled_once(mut world: World) {
     let id = world.open("s__t").await.id;
-    assert!(matches!(world.settle(id, answered("SQLite")).await, Settled::Now(ask) if !ask.is_open()));
+    assert!(matches!(world.settle(id, answered("SQLite")).await, Settling::Won(ask) if !ask.is_open()));
     for later in [answered("PostgreSQL"), answered("SQLite"), Outcome::Withdrawn] {
-        let Settled::Before(ask) = world.settle(id, later).await else { panic!("settled twice") };
+        let Settling::Lost(ask) = world.settle(id, later).await else { panic!("settled twice") };
         assert_eq!(outcome(&ask), Some(&answered("SQLite")));
     }
     world.reopen().await;
-    let Settled::Before(ask) = world.settle(id, Outcome::Released).await else { panic!("settled twice") };
+    let Settling::Lost(ask) = world.settle(id, Outcome::Released).await else { panic!("settled twice") };
     assert_eq!(outcome(&ask), Some(&answered("SQLite")));
 }
 
@@ -26,9 +26,9 @@ pub(super) async fn the_first_settlement_that_is_saved_wins(world: World) {
     let settled = join_all((0..50).map(|n| world.settle(id, answered(&n.to_string())))).await;
     let (mut won, mut seen) = (Vec::new(), Vec::new());
     for settled in settled {
-        let (Settled::Now(ask) | Settled::Before(ask)) = &settled;
+        let (Settling::Won(ask) | Settling::Lost(ask)) = &settled;
         seen.push(outcome(ask).cloned());
-        if matches!(settled, Settled::Now(_)) {
+        if matches!(settled, Settling::Won(_)) {
             won.push(outcome(ask).cloned());
         }
     }
@@ -119,10 +119,25 @@ pub(super) async fn an_answer_survives_reopening(mut world: World) {
     assert_eq!((ask.id, &ask.settlement), (id, &Some(given)));
 }
 
-/// Every ask belongs to the host whose daemon opened it.
-pub(super) async fn an_ask_belongs_to_the_host_that_opened_it(world: World) {
+/// Every ask belongs to the host whose daemon opened it, also after another daemon has opened the store.
+pub(super) async fn an_ask_belongs_to_the_host_that_opened_it(mut world: World) {
     assert_eq!(world.store.host(), &Host::new("here"));
-    assert_eq!(world.open("s__t").await.host, Host::new("here"));
+    let ask = world.open("s__t").await;
+    assert_eq!(ask.host, Host::new("here"));
+    world.settle(ask.id, Outcome::Released).await;
+    world.reopen_as("elsewhere").await;
+    assert_eq!(world.store.host(), &Host::new("elsewhere"));
+    let kept = world.store.ask(ask.key.clone()).await.unwrap().unwrap();
+    assert_eq!(kept.host, Host::new("here"));
+}
+
+/// A reply means that the change is saved: a second look at the same place finds it, although nobody closed the store.
+pub(super) async fn a_reply_means_that_the_change_is_saved(world: World) {
+    let (open, settled) = (world.open("s__open").await, world.open("s__settled").await);
+    world.settle(settled.id, answered("SQLite")).await;
+    let (_, snapshot) = (world.place)(Host::new("here"));
+    assert_eq!(snapshot.open.iter().map(|ask| ask.id).collect::<Vec<_>>(), [open.id]);
+    assert_eq!(snapshot.cursor, world.published().last().unwrap().cursor);
 }
 
 /// A session has at most so many open asks. Another session has room of its own, and a known key is found all the same.

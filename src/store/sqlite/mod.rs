@@ -28,7 +28,7 @@ use rusqlite::Connection;
 
 use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, Receipt, Settlement};
 
-use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Opened, Settled, Sink, Snapshot, StoreError};
+use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Opened, Settling, Sink, Snapshot, StoreError};
 
 pub use check::{check, check_version, is_locked};
 use commit::{Context, Owner};
@@ -115,13 +115,13 @@ impl Sqlite {
             .await
     }
 
-    pub(super) async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settled, StoreError> {
+    pub(super) async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settling, StoreError> {
         self.owner
             .call(true, move |context| {
                 if asks::settle(context.connection, id, &settlement)? {
-                    return change(context, id, ChangeKind::Settled, settlement.at).map(Settled::Now);
+                    return change(context, id, ChangeKind::Settled, settlement.at).map(Settling::Won);
                 }
-                Ok(Settled::Before(Arc::new(asks::by_id(context.connection, id)?)))
+                Ok(Settling::Lost(Arc::new(asks::by_id(context.connection, id)?)))
             })
             .await
     }

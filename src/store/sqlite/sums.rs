@@ -3,11 +3,12 @@
 
 use sha2::{Digest, Sha256};
 
-/// The checksum of what was asked under a key. Without a subject it is the one that versions before subjects wrote.
+/// The checksum of what was asked under a key. For a question without a subject, it is what
+/// versions wrote that knew no kinds.
 pub(super) fn of_questions(key: &str, questions: &str, kind: &str, subject: Option<&str>) -> i64 {
-    match subject {
-        None => sum([key, questions]),
-        Some(subject) => sum([key, questions, kind, subject]),
+    match (kind, subject) {
+        ("question", None) => sum([key, questions]),
+        (kind, subject) => sum([key, questions, kind, subject.unwrap_or_default()]),
     }
 }
 

@@ -123,7 +123,7 @@ async fn a_full_disk_is_told_and_nothing_is_published() {
     // What is read is not affected, and when there is room again, all is well.
     assert!(world.store.ask("s__first".parse().unwrap()).await.unwrap().is_some());
     limit(1_000_000).await.unwrap();
-    assert!(matches!(world.store.settle(first, released()).await.unwrap(), Settled::Now(_)));
+    assert!(matches!(world.store.settle(first, released()).await.unwrap(), Settling::Won(_)));
     assert_eq!(world.published(), before + 1);
 }
 
@@ -212,7 +212,7 @@ async fn a_damaged_row_does_not_keep_the_others_away() {
 }
 
 #[tokio::test]
-async fn who_opens_the_file_takes_over_what_is_open_in_it() {
+async fn a_daemon_that_opens_the_file_takes_over_its_open_asks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
     let open = |host: &str| Opening::open(&path, true, Host::new(host)).unwrap();
