@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_notifier_that_falls_behind_reads_what_it_missed() {
-        const MANY: usize = 1200;
+        const MANY: usize = crate::registry::MAX_CHANGES + 200;
         let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);

@@ -16,7 +16,7 @@ use crate::store::StoreError;
 use super::Registry;
 
 /// How far a reader may fall behind before it has to read from the store.
-const MAX_CHANGES: usize = 1024;
+pub(crate) const MAX_CHANGES: usize = 1024;
 /// An ask over this does not go into the ring: 8 MiB in all.
 const MAX_BYTES_EACH: usize = 8 * 1024;
 /// How many changes are read from the store at once.

@@ -26,6 +26,8 @@ use crate::ask::{
 use crate::store::{AskPage, Filter, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
 
 pub use feed::Feed;
+#[cfg(test)]
+pub(crate) use feed::MAX_CHANGES;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
 

@@ -25,6 +25,9 @@ async function withSites(body) {
 async function countHits(page) {
   const counter = { hits: 0 };
   await page.exposeFunction("hit", () => void (counter.hits += 1));
+  await page.evaluate("hit()");
+  assert.equal(counter.hits, 1, "a hit on this page is counted");
+  counter.hits = 0;
   return counter;
 }
 

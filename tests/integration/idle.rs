@@ -6,6 +6,7 @@ use crate::world::{World, call, question};
 #[test]
 fn parked_questions_wake_nobody() {
     let mut world = World::new();
+    drop(world.daemon());
     // Over sessions, because one session may only have so many.
     let hooks: Vec<_> =
         (0..120).map(|n| world.hook(&call(&format!("s{}", n / 60), &format!("t{n}"), &[question("Which?")]))).collect();
@@ -14,7 +15,9 @@ fn parked_questions_wake_nobody() {
     }
     // The polls above have left connections with a time limit. When they are gone, there is nothing left to wake for.
     until_quiet(world.daemon_pid());
-    drop(hooks);
+    // A daemon that has lost its questions is quiet too.
+    assert_eq!(world.get("/v1/asks").json()["asks"].as_array().unwrap().len(), hooks.len());
+    assert!(hooks.into_iter().all(|mut hook| hook.is_waiting()));
 }
 
 #[test]

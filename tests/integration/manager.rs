@@ -211,6 +211,7 @@ fn a_service_that_hangs_is_ended_even_if_its_manager_cannot_be_reached() {
         signal(world.daemon_pid(), Signal::STOP);
         let output = manager.run(&world, &[command]);
         let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("was ended") && said.contains(by_hand), "{said}");
         let mut service = manager.end().0;
         assert!(!service.daemon.wait().unwrap().success());

@@ -2,13 +2,14 @@
 //! does nothing at all, looks here instead of sleeping and hoping.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::world::until;
 
-/// A thread that sleeps in the kernel.
+/// A thread that waits for something to happen. A thread that waits for its disk is not one: it goes on by itself.
 #[derive(Debug, PartialEq, Eq)]
 struct Sleeper {
     id: String,
@@ -23,12 +24,12 @@ enum Alarm {
     Never,
     /// After this time, counted from when it fell asleep.
     After(Duration),
-    /// It sleeps in a way that is not known here, and may wake at any time.
+    /// After a time that cannot be seen from outside.
     Unknown,
 }
 
-/// Waits until all threads of a process sleep at the same moment. Then it has taken everything that was sent to it, and has done with it
-/// what it could.
+/// Waits until all threads of a process wait at the same moment. Then it has taken everything that was sent to it, and has done with it
+/// what it could. The process must be a child of the test, because some kernels show the threads of children only.
 #[track_caller]
 pub(crate) fn until_asleep(pid: u32) {
     until("the process to have nothing to do", || {
@@ -75,32 +76,34 @@ fn look(pid: u32) -> Option<Vec<Sleeper>> {
 }
 
 fn sleeper(thread: &Path, id: String) -> Option<Sleeper> {
-    // A thread that has just ended has no files any more: it was awake.
-    let call = fs::read_to_string(thread.join("syscall")).ok()?;
-    let status = fs::read_to_string(thread.join("status")).ok()?;
+    let read = |name: &str| match fs::read_to_string(thread.join(name)) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => panic!("{}/{name}: {error}", thread.display()),
+        // A thread that has just ended has no files any more: it was awake.
+        text => text.ok(),
+    };
+    let (call, status) = (read("syscall")?, read("status")?);
     let count =
         |name: &str| -> Option<u64> { status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok() };
     let switches = count("voluntary_ctxt_switches:")? + count("nonvoluntary_ctxt_switches:")?;
-    (call.trim() != "running").then(|| Sleeper { id, switches, alarm: alarm(&call) })
+    Some(Sleeper { id, switches, alarm: alarm(&call)? })
 }
 
-/// From the call that it sleeps in: its number, then its arguments.
-fn alarm(call: &str) -> Alarm {
+/// From the call that it sleeps in: its number, then its arguments. `None` if it waits for nobody.
+fn alarm(call: &str) -> Option<Alarm> {
     let mut fields = call.split_ascii_whitespace();
-    let number = fields.next().and_then(|number| number.parse::<i64>().ok());
-    let timeout = fields.nth(3).and_then(|timeout| u64::from_str_radix(timeout.strip_prefix("0x")?, 16).ok());
-    let (Some(number), Some(timeout)) = (number, timeout) else { return Alarm::Unknown };
+    let number = fields.next()?.parse::<i64>().ok()?;
+    let timeout = u64::from_str_radix(fields.nth(3)?.strip_prefix("0x")?, 16).ok()?;
     #[cfg(target_arch = "x86_64")]
     let is_epoll = number == libc::SYS_epoll_wait || number == libc::SYS_epoll_pwait;
     #[cfg(not(target_arch = "x86_64"))]
     let is_epoll = number == libc::SYS_epoll_pwait;
     // Milliseconds in a C int, where a negative number is for ever; for a futex, a pointer to a time.
     match u32::try_from(timeout & u64::from(u32::MAX)).map(u32::cast_signed) {
-        Ok(milliseconds) if is_epoll => match u64::try_from(milliseconds) {
+        Ok(milliseconds) if is_epoll => Some(match u64::try_from(milliseconds) {
             Ok(milliseconds) => Alarm::After(Duration::from_millis(milliseconds)),
             Err(_) => Alarm::Never,
-        },
-        _ if number == libc::SYS_futex && timeout == 0 => Alarm::Never,
-        _ => Alarm::Unknown,
+        }),
+        _ if number == libc::SYS_futex => Some(if timeout == 0 { Alarm::Never } else { Alarm::Unknown }),
+        _ => None,
     }
 }

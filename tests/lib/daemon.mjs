@@ -8,17 +8,19 @@ import { until } from "./until.mjs";
 
 const LONG_POLL_SECONDS = 5;
 const DEADLINE_MS = 20_000;
-/** How a connection fails while the daemon is down. */
-const DOWN = ["ECONNREFUSED", "ECONNRESET", "UND_ERR_SOCKET"];
-
 /** @typedef {{ url: string, token: string, pid: number }} DaemonRecord what daemon.json says */
 /** @typedef {{ key: string }} AskRef */
 
 export class Daemon {
   #state;
+  #down;
 
-  /** @param {string} home */
-  constructor(home) {
+  /**
+   * @param {string} home
+   * @param {string[]} down the errors of a connection that mean that the daemon is down
+   */
+  constructor(home, down) {
+    this.#down = down;
     this.#state = path.join(home, ".local/state/answerback");
   }
 
@@ -200,7 +202,7 @@ export class Daemon {
   #onceUp(target) {
     return until(`an answer to GET ${target}`, async () => {
       const record = await this.record();
-      return record && this.#fetch(record, target).catch(downAsNull);
+      return record && this.#fetch(record, target).catch((error) => this.#downAsNull(error));
     });
   }
 
@@ -216,12 +218,12 @@ export class Daemon {
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
   }
-}
 
-/** @param {Error & { cause?: any }} error */
-function downAsNull(error) {
-  if (DOWN.includes(error.cause?.code)) return null;
-  throw error;
+  /** @param {Error & { cause?: any }} error */
+  #downAsNull(error) {
+    if (this.#down.includes(error.cause?.code)) return null;
+    throw error;
+  }
 }
 
 /**

@@ -8,9 +8,6 @@ import { required } from "./environment.mjs";
 import { endProcessesOf, Process, processesOf } from "./process.mjs";
 import { until, within } from "./until.mjs";
 
-/** Longer than any command takes; some wait for an answer. */
-const COMMAND_MS = 60_000;
-
 /**
  * The function that runs a test in a world of its own. If the test fails, its error tells everything that the world knows.
  * @template {World} W
@@ -42,12 +39,18 @@ export class World {
   port = 0;
   bin = path.resolve(required("ANSWERBACK_BIN_DIR"));
 
-  /** @param {string} root */
-  constructor(root) {
+  /** Longer than any command takes. */
+  commandMs = 20_000;
+
+  /**
+   * @param {string} root
+   * @param {string[]} [down] the errors of a connection that mean that the daemon is down
+   */
+  constructor(root, down = ["ECONNREFUSED"]) {
     this.#root = root;
     this.home = path.join(root, "home");
     this.project = path.join(root, "project");
-    this.daemon = new Daemon(this.home);
+    this.daemon = new Daemon(this.home, down);
   }
 
   /**
@@ -105,7 +108,7 @@ export class World {
   /** Runs our command as a person would. Resolves to its output. @param {...string} args */
   async answerback(...args) {
     const run = this.spawn(path.join(this.bin, "answerback"), args, { env: this.personsEnv });
-    const { code } = await within(`answerback ${args[0]} ending`, run.exited, COMMAND_MS);
+    const { code } = await within(`answerback ${args[0]} ending`, run.exited, this.commandMs);
     if (code !== 0) throw new Error(`answerback ${args.join(" ")} ended with ${code}: ${run.stderr}`);
     return run.stdout;
   }

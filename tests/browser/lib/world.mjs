@@ -17,6 +17,13 @@ export class PageWorld extends World {
   #contexts = [];
   /** What pages complained about. A test takes out what it expects. @type {string[]} */
   complaints = [];
+  /** Some commands wait until the page has answered. */
+  commandMs = 60_000;
+
+  /** The tests kill the daemon while it is asked. @param {string} root */
+  constructor(root) {
+    super(root, ["ECONNREFUSED", "ECONNRESET", "UND_ERR_SOCKET"]);
+  }
 
   async furnish() {
     // Pages must find the daemon again after a restart.
