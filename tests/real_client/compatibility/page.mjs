@@ -29,12 +29,12 @@ const CELLS = {
   result: ["yes"],
   answered_in_terminal: ["yes"],
   withdrawn: ["yes"],
-  context: ["yes", "As a context beside an error of the tool. The context says that the question was answered and the error means nothing."],
-  refusal: ["yes", "As the reason of a refusal, which says that it is none, and what the answer is."],
+  context: ["yes", "The answer comes as context beside an error of the tool. The context says that the question was answered and that the error means nothing."],
+  refusal: ["yes", "The answer comes as the reason of a refusal. The text says that it is not a refusal, and gives the answer."],
   "no tool": ["no", "Claude has no tool to ask with there, so it does not ask. `answerback run` gives it one."],
-  "goes on": ["no", "The run does not end when the time is over: it goes on without an answer, and the question is closed. Better give it no time limit."],
+  "goes on": ["no", "The run does not end when the time is over. It goes on without an answer, and the question is closed. Do not set a time limit with this version."],
   "no such choice": ["–", "The dialog of this version has no such choice."],
-  "dialog stays": ["–", "The dialog of this version does not listen to Ctrl-C: it stays, and so does the question."],
+  "dialog stays": ["–", "The dialog of this version ignores Ctrl-C, so the dialog and the question stay open."],
 };
 const NO_RECEIPT = "The tool itself fails in this version, and Claude Code then reports nothing to hooks.";
 
@@ -57,18 +57,31 @@ function page(measured) {
   }
   return `# Compatibility
 
-What works with which version of Claude Code. Every cell was measured with the published program, under tmux or headless, against a scripted model: "arrives"
-means that the model was shown it. Versions in between were not measured.
+This page says what works with which version of Claude Code. Every cell was measured with the
+published program, under tmux or headless, against a scripted model. "Arrives" means that the model
+was shown the answer. Versions in between were not measured.
 
 ${table.join("\n")}
 
-${footnotes.map((note, index) => `${index + 1}. ${note}`).join("\n")}
+${footnotes.map((note, index) => wrapped(`${index + 1}. ${note}`)).join("\n")}
 
-A question that is taken back leaves Answerback as withdrawn. In none of these cases a hook was left running.
+A question that is taken back has the outcome \`withdrawn\`. No hook was left running in any of these
+cases.
 
-\`tests/real_client/compatibility.sh\` measures all of this and writes this page; do not edit it. \`tests/run.sh compatibility\` measures again, and fails if a
-version does something else than this page says.
+\`tests/real_client/compatibility.sh\` measures all of this and writes this page. Do not edit the page.
+\`tests/run.sh compatibility\` measures again, and fails if a version does not do what this page says.
 `;
+}
+
+/** An item of a list, in lines of at most 100 characters. */
+function wrapped(text) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line.length + word.length >= 100) lines.push(`   ${word}`);
+    else lines[lines.length - 1] = line ? `${line} ${word}` : word;
+  }
+  return lines.join("\n");
 }
 
 function fail(message) {
