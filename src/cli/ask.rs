@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// Allow more than one choice
     #[arg(long)]
     multi: bool,
-    /// Take nothing but the options for an answer: no free text
+    /// Accept only the options as answers, and no free text
     #[arg(long)]
     only: bool,
     /// A word or two to show beside it

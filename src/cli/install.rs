@@ -34,7 +34,7 @@ use crate::text::one_line;
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
-    /// What becomes of questions
+    /// How questions are handled
     ///
     /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
     /// that they do. `defer`: a headless one-shot run ends at once and `answerback resume` goes on with the answer. `native`: the terminal alone

@@ -101,7 +101,7 @@ pub(super) async fn confirm(
     params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = Nothing, responses(
     (status = 200, body = Nothing, description = "Nobody is let in"),
     (status = 404, description = "The id is not UTF-8 (`not-found`)."),
-    (status = 410, description = "It is over, or never was (`pairing-over`)."),
+    (status = 410, description = "The pairing has expired or does not exist (`pairing-over`)."),
     (status = 422, description = "The body is not an object (`invalid`).")))]
 pub(super) async fn refuse(
     State(app): State<App>,
@@ -141,8 +141,8 @@ pub(super) async fn claim(
     params(WaitParams), request_body = TokenRequest, responses(
     (status = 200, body = Session, description = "The token"),
     (status = 202, body = Nothing, description = "Not yet"),
-    (status = 403, description = "The person said no (`refused`)."),
-    (status = 410, description = "It is over, or never was (`pairing-over`)."),
+    (status = 403, description = "The person refused the device (`refused`)."),
+    (status = 410, description = "The pairing has expired or does not exist (`pairing-over`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`).")))]
 pub(super) async fn token(
     State(app): State<App>,
@@ -157,7 +157,7 @@ pub(super) async fn token(
         Fetched::Refused => Err(Problem::forbidden("refused", "The person at the computer said no.")
             .hint("If that was a mistake, run `answerback pair` again.")),
         Fetched::Gone => {
-            let problem = over("This pairing is over, or never was.").hint("Run `answerback pair` again.");
+            let problem = over("This pairing has expired or does not exist.").hint("Run `answerback pair` again.");
             Err(app.failed(entrance, problem))
         }
     }

@@ -38,7 +38,7 @@ export function showSettings() {
   const leave = h("button", { type: "button", class: "quiet" }, "Sign out");
   const box = dialog(
     "Settings",
-    h("div", { class: "setting" }, h("label", { for: "theme" }, "Colours"), theme),
+    h("div", { class: "setting" }, h("label", { for: "theme" }, "Colors"), theme),
     toggle("notify", "Notify me in this browser", now.notify, askForNotifications),
     toggle("sound", "Play a sound", now.sound, async () => {
       (await import("./attention.js")).chime();
