@@ -26,7 +26,7 @@ export class Daemon {
 
   /**
    * Resolves to the open asks of these calls, in the order of the calls, as soon as exactly these are open.
-   * @param {...import("./questions.mjs").Call} calls
+   * @param {...import("./calls.mjs").Call} calls
    * @returns {Promise<Ask[]>}
    */
   async opened(...calls) {

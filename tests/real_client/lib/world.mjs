@@ -32,7 +32,7 @@ export class ClientWorld extends World {
     await this.answerback("install", "--project", this.project);
   }
 
-  /** What the model was shown together with the result of this call. @param {import("../../lib/questions.mjs").Call} call */
+  /** What the model was shown together with the result of this call. @param {import("../../lib/calls.mjs").Call} call */
   shown(call) {
     return within(`the model being shown the result of ${call.id}`, this.model.shown(call));
   }

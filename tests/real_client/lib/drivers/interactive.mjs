@@ -10,7 +10,7 @@ const PROMPT = /^ ?[❯>](?!\s*\d\.)/m;
 /**
  * Starts the client and gives it a prompt on which the model makes these calls. Resolves to the terminal.
  * @param {import("../world.mjs").ClientWorld} world
- * @param {import("../../../lib/questions.mjs").Call | import("../../../lib/questions.mjs").Call[]} calls
+ * @param {import("../../../lib/calls.mjs").Call | import("../../../lib/calls.mjs").Call[]} calls
  * @param {string} [flags]
  */
 export async function interactive(world, calls, flags = "") {
