@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
 use crate::ask::Host;
-use crate::claude_code::{Bridge, Deadline};
+use crate::claude_code::{Bridge, Deadline, Rules};
 use crate::config::Config;
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
 use crate::inbox::Inbox;
@@ -89,7 +89,7 @@ pub async fn run(
     let shares = Shares::of_this_process();
     let services = Services {
         inbox: Inbox::new(registry.clone(), store.clone()),
-        bridge: Bridge::new(registry.clone(), deadline, shares.hooks),
+        bridge: Bridge::new(registry.clone(), Rules { deadline, unattended_waits: false }, shares.hooks),
         access: Access::new(&tokens, store.clone()),
         registry,
     };

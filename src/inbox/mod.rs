@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::access::{Caller, Ticket};
 use crate::ask::{
@@ -59,6 +59,8 @@ pub struct Words {
     pub notes: IndexMap<String, String>,
     /// Whether questions may be left unanswered.
     pub partial: bool,
+    /// Fields that replace fields of what is approved.
+    pub edited: Option<Map<String, Value>>,
 }
 
 impl Inbox {
@@ -129,7 +131,9 @@ impl Inbox {
         if let Some(ticket) = by.ticket() {
             check_ticket(ticket, &ask, words)?;
         }
-        let answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
+        let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
+        answer.edited = words.edited.clone();
+        ask.check(&answer)?;
         self.settle(&ask, Outcome::Answered(answer), by).await
     }
 
@@ -173,7 +177,8 @@ fn check_ticket(ticket: &Ticket, ask: &Ask, words: &Words) -> Result<(), Refusal
         let question = ask.questions.get(question);
         question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
     };
-    let is_plain = words.notes.is_empty() && !words.partial && words.answers.iter().all(is_label);
+    let is_plain =
+        words.notes.is_empty() && !words.partial && words.edited.is_none() && words.answers.iter().all(is_label);
     if is_plain { Ok(()) } else { Err(Refusal::OptionsOnly) }
 }
 

@@ -49,7 +49,7 @@ impl World {
 }
 
 fn words(answer: Value) -> Words {
-    Words { answers: [("Which?".to_owned(), answer)].into_iter().collect(), notes: IndexMap::new(), partial: false }
+    Words { answers: [("Which?".to_owned(), answer)].into(), notes: IndexMap::new(), partial: false, edited: None }
 }
 
 fn outcome(ask: &Ask) -> OutcomeKind {

@@ -93,7 +93,7 @@ fn whole_milliseconds(time: Timestamp) -> Timestamp {
 /// An answer to the question of [`new_ask`].
 fn answered(text: &str) -> Outcome {
     let answers = [("Which database, 0?".to_owned(), text.to_owned())].into_iter().collect();
-    Outcome::Answered(Answer { answers, notes: Default::default() })
+    Outcome::Answered(Answer { answers, notes: Default::default(), edited: None })
 }
 
 fn outcome(ask: &Ask) -> Option<&Outcome> {
