@@ -199,7 +199,9 @@ fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {
 /// A call of a batch that is over. If it had run, that would have been reported before, so it was refused.
 fn refused(call: &Call, done: &BatchCall) -> Option<Report> {
     let key = AskKey::new(&call.hook.session_id, &done.tool_use_id).ok()?;
-    let words = done.tool_response.as_ref().and_then(Value::as_str).map(ToOwned::to_owned);
+    let told = done.tool_response.as_ref().and_then(Value::as_str);
+    // Claude Code puts a person's words behind a text of its own.
+    let words = told.map(|told| told.rsplit_once("the user said:\n").map_or(told, |(_, words)| words).to_owned());
     Some(Report { key, asker: call.client.agent_pid.clone(), digest: None, news: News::Refused(words) })
 }
 

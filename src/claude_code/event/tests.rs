@@ -130,8 +130,7 @@ fn a_session_goes_on_at_the_end_of_a_turn_and_of_the_session() {
         );
     }
     assert!(matches!(read_as("SessionEnd", "1", json!({})), HookEvent::Ended(found) if found == thread(None)));
-    let calls =
-        json!([{"tool_use_id": "t1", "tool_response": "no"}, {"tool_use_id": "t2", "tool_response": [1]}, {}, 3]);
+    let calls = json!([{"tool_use_id": "t1", "tool_response": "It was rejected. To tell you how to proceed, the user said:\nno"}, {"tool_use_id": "t2", "tool_response": [1]}, {}, 3]);
     let batch = |calls: Value| read_as("PostToolBatch", "1", json!({"agent_id": "a1", "tool_calls": calls}));
     let HookEvent::WentOn { thread: found, done } = batch(calls.as_array().unwrap()[..3].into()) else {
         panic!("no batch")

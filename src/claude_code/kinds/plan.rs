@@ -1,6 +1,6 @@
 //! The kind `plan`: a call of `ExitPlanMode`. The hook waits beside the terminal's own dialog.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::ask::plan::{ACCEPT_EDITS, ASK_BEFORE_EDITS, KEEP_PLANNING, Ruling, ruling};
 use crate::ask::{Answer, Ask, MAX_TEXT, News, Question, QuestionOption, Questions, Subject};
@@ -64,10 +64,7 @@ impl CallKind for Plan {
             Ruling::Approve { accept_edits } => {
                 let mode = if accept_edits { "acceptEdits" } else { "default" };
                 let set_mode = json!({"type": "setMode", "mode": mode, "destination": "session"});
-                Decision::Allow {
-                    input: Some(answer.edited.clone().unwrap_or_else(Map::new)),
-                    permissions: vec![set_mode],
-                }
+                Decision::Allow { input: Some(answer.edited.clone().unwrap_or_default()), permissions: vec![set_mode] }
             }
             Ruling::KeepPlanning(Some(feedback)) => Decision::Deny(format!(
                 "The user does not approve the plan yet. Stay in plan mode and revise it. The user said: {}",
