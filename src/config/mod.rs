@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::ask::OnTimeout;
 
 use crate::address::{LanAddress, PublicUrl};
-pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
+pub use notify::{Buttons, Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
 
 /// "ASKME" on the keys of a phone.
 pub const DEFAULT_PORT: u16 = 27563;
@@ -43,6 +43,27 @@ pub struct Config {
     pub lan_address: Option<LanAddress>,
     /// How people and programs are told that a question waits.
     pub notify: Notify,
+    /// What happens to permission requests.
+    pub permissions: Permissions,
+}
+
+/// The table `[permissions]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Permissions {
+    /// What happens if nobody is at a terminal, as in `claude -p`.
+    pub unattended: Unattended,
+}
+
+/// What happens to a permission request of a session without a person at a terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unattended {
+    /// The run waits until somebody decides in Answerback.
+    Wait,
+    /// Claude Code decides as without Answerback: it refuses, or asks its host.
+    #[default]
+    Native,
 }
 
 /// How much is logged.
@@ -68,6 +89,7 @@ impl Default for Config {
             public_url: None,
             lan_address: None,
             notify: Notify::default(),
+            permissions: Permissions::default(),
         }
     }
 }
@@ -182,12 +204,39 @@ mod tests {
 
     #[test]
     fn every_key_can_be_set() {
-        let config =
-            load("port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n")
-                .unwrap();
+        let config = load(
+            "port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n\
+             [permissions]\nunattended = \"wait\"\n",
+        )
+        .unwrap();
+        assert_eq!(config.permissions.unattended, Unattended::Wait);
         assert_eq!(config.timeout(), Some(SignedDuration::from_mins(1)));
         assert_eq!((config.port, config.on_timeout), (0, OnTimeout::Defer));
         assert_eq!((config.retention(), config.log_level), (SignedDuration::from_hours(24), LogLevel::Debug));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_permission_unless_the_user_says_so() {
+        assert_eq!(Config::default().permissions.unattended, Unattended::Native);
+        assert_eq!(load("[permissions]\n").unwrap(), Config::default());
+        assert_eq!(load("[permissions]\nunattended = \"native\"\n").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn only_questions_have_buttons_unless_other_kinds_are_named() {
+        let reachable = "public_url = \"https://a.example\"\n[notify]\ndetails = true\n";
+        let buttons = |text: &str| load(&format!("{reachable}{text}")).unwrap().notify.buttons();
+        let question = Buttons { question: true, ..Buttons::default() };
+        assert_eq!(Notify::default().buttons(), question);
+        for (text, expected) in [
+            ("", question),
+            ("buttons = [\"question\"]\n", question),
+            ("buttons = []\n", Buttons::default()),
+            ("buttons = [\"permission\"]\n", Buttons { permission: true, ..Buttons::default() }),
+            ("buttons = [\"plan\", \"question\", \"plan\"]\n", Buttons { plan: true, ..question }),
+        ] {
+            assert_eq!(buttons(text), expected, "{text}");
+        }
     }
 
     #[test]
@@ -211,6 +260,9 @@ mod tests {
             ("\n[notify.webhook]\nsecret = \"s\"\n", "url"),
             ("[notify]\nntfy = { url = \"https://ntfy.sh/t\", buttons = true }\n", "details"),
             ("[notify]\ndesktop = { command = [] }\n", "command"),
+            ("[notify]\nbuttons = [\"question\"]\n", "details"),
+            ("[notify]\nbuttons = [\"form\"]\n", "form"),
+            ("[permissions]\nunattended = \"allow\"\n", "allow"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");

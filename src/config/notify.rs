@@ -16,12 +16,35 @@ pub struct Notify {
     delay_seconds: u32,
     /// Whether notifications show the question and its options.
     pub details: bool,
+    /// The kinds of asks whose notifications may have buttons.
+    buttons: Option<Spanned<Vec<ButtonKind>>>,
     /// Notifications on this machine's screen.
     pub desktop: Desktop,
     /// Notifications on a phone, through ntfy.
     pub ntfy: Option<Ntfy>,
     /// Events for a program.
     pub webhook: Option<Webhook>,
+}
+
+/// A kind of ask that a button can answer. A form has none: it needs more than one press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ButtonKind {
+    Question,
+    Plan,
+    Permission,
+}
+
+/// Which asks may be answered with the button of a notification. Whoever can read the notification can press it, so a kind has buttons only
+/// if it is named.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Buttons {
+    /// Questions.
+    pub question: bool,
+    /// Plans that wait for approval.
+    pub plan: bool,
+    /// Tool calls that wait for permission.
+    pub permission: bool,
 }
 
 /// The table `[notify.desktop]`.
@@ -50,7 +73,7 @@ pub struct Ntfy {
     /// How much attention the phone draws to it.
     #[serde(default)]
     pub priority: Priority,
-    /// Whether options become buttons that answer. By default, on if the other settings allow it.
+    /// Whether there are buttons at all. By default, on if the other settings allow it.
     buttons: Option<Spanned<bool>>,
 }
 
@@ -89,7 +112,14 @@ pub struct Secret(String);
 
 impl Default for Notify {
     fn default() -> Self {
-        Self { delay_seconds: 15, details: false, desktop: Desktop::default(), ntfy: None, webhook: None }
+        Self {
+            delay_seconds: 15,
+            details: false,
+            buttons: None,
+            desktop: Desktop::default(),
+            ntfy: None,
+            webhook: None,
+        }
     }
 }
 
@@ -99,17 +129,30 @@ impl Notify {
         Duration::from_secs(self.delay_seconds.into())
     }
 
+    /// The kinds of asks whose notifications may have buttons. `[notify.ntfy]` can still turn all of them off.
+    pub fn buttons(&self) -> Buttons {
+        let Some(kinds) = &self.buttons else { return Buttons { question: true, ..Buttons::default() } };
+        let has = |kind| kinds.as_ref().contains(&kind);
+        Buttons {
+            question: has(ButtonKind::Question),
+            plan: has(ButtonKind::Plan),
+            permission: has(ButtonKind::Permission),
+        }
+    }
+
     /// Settings that contradict each other: where in the file, and why.
     pub(super) fn check(&self, has_public_url: bool) -> Result<(), (usize, &'static str)> {
-        let Some(buttons) = self.ntfy.as_ref().and_then(|ntfy| ntfy.buttons.as_ref()) else { return Ok(()) };
-        let problem = match (buttons.as_ref(), self.details, has_public_url) {
-            (true, false, _) => "buttons show the options: set details = true in [notify], or leave buttons out",
-            (true, true, false) => {
-                "a button must reach this machine: set public_url, above the tables, or leave buttons out"
-            }
-            _ => return Ok(()),
+        let problem = match (self.details, has_public_url) {
+            (false, _) => "buttons show the options: set details = true in [notify], or leave buttons out",
+            (true, false) => "a button must reach this machine: set public_url, above the tables, or leave buttons out",
+            (true, true) => return Ok(()),
         };
-        Err((buttons.span().start, problem))
+        let kinds = self.buttons.as_ref().filter(|kinds| !kinds.as_ref().is_empty()).map(|kinds| kinds.span().start);
+        let of_ntfy = self.ntfy.as_ref().and_then(|ntfy| ntfy.buttons.as_ref()).filter(|buttons| *buttons.as_ref());
+        match kinds.or(of_ntfy.map(|buttons| buttons.span().start)) {
+            Some(at) => Err((at, problem)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn holds_secrets(&self) -> bool {

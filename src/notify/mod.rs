@@ -98,7 +98,7 @@ pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
     let wording = Arc::new(Wording::new(config));
     let notify = &config.notify;
     let desktop = Desktop::new(&notify.desktop, &wording).map(Way::Desktop);
-    let ntfy = notify.ntfy.as_ref().map(|ntfy| Way::Ntfy(Ntfy::new(ntfy, &wording, tickets)));
+    let ntfy = notify.ntfy.as_ref().map(|ntfy| Way::Ntfy(Ntfy::new(ntfy, notify.buttons(), &wording, tickets)));
     let webhook = notify.webhook.as_ref().map(|webhook| Way::Webhook(Webhook::new(webhook, &wording)));
     desktop.into_iter().chain(ntfy).chain(webhook).collect()
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::access::Tickets;
-use crate::ask::{Ask, Question};
+use crate::ask::{Ask, Kind, Question};
 use crate::client::answer_path;
-use crate::config::{self, NtfyUrl, Priority, Secret};
+use crate::config::{self, Buttons, NtfyUrl, Priority, Secret};
 
 use super::post::post;
 use super::wording::{Message, Wording, bounded};
@@ -27,11 +27,18 @@ pub struct Ntfy {
     priority: Priority,
     /// `None` means no buttons.
     tickets: Option<Tickets>,
+    /// Which kinds of asks have buttons.
+    buttons: Buttons,
     wording: Arc<Wording>,
 }
 
 impl Ntfy {
-    pub(super) fn new(config: &config::Ntfy, wording: &Arc<Wording>, tickets: Option<&Tickets>) -> Self {
+    pub(super) fn new(
+        config: &config::Ntfy,
+        buttons: Buttons,
+        wording: &Arc<Wording>,
+        tickets: Option<&Tickets>,
+    ) -> Self {
         // The label of a button is a detail of the question.
         let with_buttons = config.wants_buttons() && wording.includes_details();
         Self {
@@ -39,6 +46,7 @@ impl Ntfy {
             token: config.token.clone(),
             priority: config.priority,
             tickets: tickets.filter(|_| with_buttons).cloned(),
+            buttons,
             wording: Arc::clone(wording),
         }
     }
@@ -76,6 +84,12 @@ impl Ntfy {
     fn actions(&self, asks: &[Arc<Ask>]) -> Option<Value> {
         let (tickets, public_url) = (self.tickets.as_ref()?, self.wording.public_url()?);
         let [ask] = asks else { return None };
+        let has_buttons = match ask.kind {
+            Kind::Question => self.buttons.question,
+        };
+        if !has_buttons {
+            return None;
+        }
         let mut questions = ask.questions.iter();
         let question = questions.next().filter(|question| !question.multi_select && !question.options.is_empty())?;
         if questions.next().is_some() {
@@ -113,14 +127,14 @@ mod tests {
     use crate::ask::{QuestionOption, Questions};
     use crate::config::Config;
 
-    fn ntfy(details: bool) -> Ntfy {
+    fn ntfy(notify: &str) -> Ntfy {
         let text = format!(
-            "public_url = \"https://a.example\"\nnotify = {{ details = {details}, ntfy = {{ url = \"https://n.example/t\" }} }}"
+            "public_url = \"https://a.example\"\nnotify = {{ {notify}, ntfy = {{ url = \"https://n.example/t\" }} }}"
         );
         let config: Config = toml::from_str(&text).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let wording = Arc::new(Wording::new(&config));
-        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), &wording, Some(&Tickets::new(&tokens)))
+        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), config.notify.buttons(), &wording, Some(&Tickets::new(&tokens)))
     }
 
     fn with(change: impl FnOnce(&mut Vec<Question>)) -> Option<Vec<(String, String)>> {
@@ -128,7 +142,7 @@ mod tests {
         let mut questions: Vec<Question> = ask.questions.into();
         change(&mut questions);
         ask.questions = Questions::new(questions).unwrap();
-        let actions = ntfy(true).actions(&[Arc::new(ask)])?;
+        let actions = ntfy("details = true").actions(&[Arc::new(ask)])?;
         let text = |action: &Value, name: &str| action[name].as_str().unwrap().to_owned();
         Some(actions.as_array().unwrap().iter().map(|a| (text(a, "action"), text(a, "label"))).collect())
     }
@@ -153,8 +167,9 @@ mod tests {
         assert!(of(|q| q[0].options.clear()).is_empty());
         assert!(of(|q| q.push(Question { question: "Else?".into(), ..q[0].clone() })).is_empty());
         assert_eq!(of(|q| q[0].question = "Q".repeat(2000)), ["view Open"]);
-        assert_eq!(ntfy(false).actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
+        assert_eq!(ntfy("details = false").actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
+        assert_eq!(ntfy("details = true, buttons = []").actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
         let two = [Arc::new(ask(1, "s__t", "shop", 1)), Arc::new(ask(2, "s__u", "shop", 1))];
-        assert_eq!(ntfy(true).actions(&two), None);
+        assert_eq!(ntfy("details = true").actions(&two), None);
     }
 }
