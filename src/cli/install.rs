@@ -30,16 +30,16 @@ use crate::text::one_line;
 /// Claude Code could not read is refused and left alone.
 ///
 /// Questions and plans are always covered: the terminal asks too, and the first answer wins. Permissions and forms are covered only if you
-/// say so. What was chosen for a file stays until you say otherwise, also after an update.
+/// say so. Your choice stays until you make another one, also if you run this command again without it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback install                      # for the project in the current directory\n  \
     answerback install --project ~/shop     # for another one\n  \
     answerback install --local              # for you alone in this project\n  \
     answerback install --user               # for you in all projects\n  \
-    answerback install --permissions        # decide on tool calls from anywhere, too\n  \
+    answerback install --permissions        # permissions, too\n  \
     answerback install --all                # permissions and forms, too\n  \
-    answerback install --no-permissions     # back to the terminal with them\n  \
+    answerback install --no-permissions     # permissions only in the terminal again\n  \
     answerback install --mode native        # switch it off in this project\n  \
     answerback install --user --dry-run     # show what would change")]
 pub(super) struct Args {
@@ -59,16 +59,17 @@ pub(super) struct Args {
 /// Which waits are covered besides questions and plans.
 #[derive(Debug, clap::Args)]
 struct WaitArgs {
-    /// Cover permissions, too: may Claude run this command, change this file, open this page?
+    /// Also cover permissions: whether Claude may run a command, change a file or open a page
     ///
-    /// The terminal asks as usual, and the first answer wins. While a background subagent's request waits in Answerback, the terminal
-    /// shows no dialog for it. Claude Code runs the hook for every tool call then, which takes about a millisecond each time.
+    /// The terminal asks as usual, and the first answer wins. The request of a background subagent is different: while it waits in
+    /// Answerback, the terminal shows no dialog for it. A plain `claude -p` waits only if `unattended` in config.toml says so. Claude Code
+    /// runs the hook for every tool call then, before and after it, which takes about a millisecond each time.
     #[arg(long)]
     permissions: bool,
     /// Leave permissions to the terminal again
     #[arg(long, conflicts_with_all = ["permissions", "all"])]
     no_permissions: bool,
-    /// Cover forms, too: what an MCP server wants to know
+    /// Also cover forms: what an MCP server wants you to fill in
     ///
     /// While a form waits in Answerback, the terminal shows no dialog for it. Needs Claude Code 2.1.76 or later.
     #[arg(long)]
@@ -76,7 +77,7 @@ struct WaitArgs {
     /// Leave forms to the terminal again
     #[arg(long, conflicts_with_all = ["forms", "all"])]
     no_forms: bool,
-    /// Cover permissions and forms, too
+    /// Also cover permissions and forms
     #[arg(long)]
     all: bool,
 }

@@ -15,9 +15,9 @@ use super::exit::Exit;
 use super::explain::{hinted, one_line};
 use super::{paths, print_json};
 
-/// Show whether the daemon runs, where it listens, how many questions are open, and what comes to it
+/// Show whether the daemon runs, where it listens, and how many questions are open
 ///
-/// What Claude Code waits for comes to Answerback if the hook covers it where Claude Code is started. This is said for the current directory.
+/// Also says which waits come to Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
 ///
 /// Exits with 6 if it does not run. That is no error, unless it says that it cannot start: the next question starts it. Exits with 1
 /// if it runs and does not answer.

@@ -40,7 +40,7 @@ pub(super) fn examine(version: Option<Version>, coverage: Coverage) -> Vec<Findi
         findings.push(Finding::note(
             CHECK,
             format!(
-                "{name} does not say that a permission was refused in the terminal, so it stays open until Claude stops"
+                "{name} does not say that a permission was refused in the terminal with feedback, so it stays open until Claude stops"
             ),
             update(HAS_BATCHES),
         ));

@@ -34,6 +34,7 @@ mod install;
 mod install_attacked;
 mod install_attributes;
 mod install_hostile;
+mod install_waits;
 mod lan;
 mod life;
 mod manager;

@@ -25,7 +25,7 @@ const PLAN_TOOL: &str = "ExitPlanMode";
 /// The first version that runs hooks for forms, and the first one that knows the names of these events.
 pub const HAS_FORMS: Version = Version(2, 1, 76);
 const KNOWS_FORMS: Version = Version(2, 1, 63);
-/// The first version that says what became of each call of a turn, also of one that was refused in the terminal.
+/// The first version that says what became of each call, also of one that was refused in the terminal with feedback.
 pub const HAS_BATCHES: Version = Version(2, 1, 118);
 /// The first version that ignores an event that it does not know. Older ones ignore the whole settings file, with everything else in it.
 const SURVIVES_UNKNOWN_EVENTS: Version = Version(2, 1, 101);

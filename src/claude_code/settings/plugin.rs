@@ -1,7 +1,7 @@
 //! Answerback as a plugin of Claude Code, which brings the same hooks.
 //!
-//! A plugin cannot choose its hooks by an option: Claude Code would start the hook for every tool and only then learn that nobody wants
-//! it. So there is a plugin for each choice.
+//! The options of a plugin reach the command of a hook, and not its event or its matcher: the hook would be started for every tool, only to
+//! find that nobody wants it. So there is a plugin for each choice.
 
 use std::collections::BTreeMap;
 
