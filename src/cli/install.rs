@@ -61,8 +61,8 @@ pub(super) struct Args {
 struct WaitArgs {
     /// Also cover permissions: whether Claude may run a command, change a file or open a page
     ///
-    /// The terminal asks as usual, and the first answer wins. The request of a background subagent is different: while it waits in
-    /// Answerback, the terminal shows no dialog for it. A plain `claude -p` waits only if `unattended` in config.toml says so. Claude Code
+    /// The terminal asks as usual, and the first answer wins. For a background subagent, the terminal shows no dialog while the hook waits.
+    /// So if somebody is at the terminal, its requests stay there, unless the mode is `hold`. A plain `claude -p` waits only if `unattended` in config.toml says so. Claude Code
     /// runs the hook for every tool call then, before and after it, which takes about a millisecond each time.
     #[arg(long)]
     permissions: bool,
@@ -71,7 +71,8 @@ struct WaitArgs {
     no_permissions: bool,
     /// Also cover forms: what an MCP server wants you to fill in
     ///
-    /// While a form waits in Answerback, the terminal shows no dialog for it. Needs Claude Code 2.1.76 or later.
+    /// The terminal shows no dialog for a form while the hook waits. So if somebody is at the terminal, forms stay there, unless the mode is
+    /// `hold`. Needs Claude Code 2.1.76 or later.
     #[arg(long)]
     forms: bool,
     /// Leave forms to the terminal again
@@ -143,7 +144,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("What was there before is kept in {}.", shown(backup));
     }
     if change.is_change() && !dry_run {
-        tell_what_comes(coverage, &place.scope);
+        tell_what_comes(coverage, args.mode, &place.scope);
     }
     Ok(Exit::Success)
 }
@@ -154,13 +155,17 @@ fn coverage_after(change: &Change) -> Coverage {
     look.map_or(Coverage::NONE, |look| Coverage::of(&look))
 }
 
-fn tell_what_comes(coverage: Coverage, scope: &Scope) {
+fn tell_what_comes(coverage: Coverage, mode: Mode, scope: &Scope) {
     let here = whereabouts(scope);
     if coverage == Coverage::NONE {
         eprintln!("Next: start Claude Code {here}. Everything it asks stays in the terminal from now on.");
         return;
     }
     eprintln!("Next: start Claude Code {here}. Its {} come to Answerback from now on.", coverage.covered());
+    let hidden = coverage.hidden_from_terminal();
+    if mode != Mode::Hold && !hidden.is_empty() {
+        eprintln!("While you are at the terminal, {hidden} stay there, unless you add: --mode hold");
+    }
     if coverage != Coverage::ALL {
         let (rest, options) = (coverage.uncovered(), coverage.options_for_the_rest());
         eprintln!("Its {rest} stay in the terminal. To add them: answerback install {}{options}", scope.options());

@@ -124,6 +124,13 @@ impl Coverage {
         self.names_of(false)
     }
 
+    /// What of it stays in the terminal while somebody is there, unless the mode is `hold`, in words: while the hook waits for these, the
+    /// terminal shows no dialog. Empty if there is nothing of that sort.
+    pub fn hidden_from_terminal(self) -> String {
+        let parts = [(self.permissions, "permissions of background subagents"), (self.forms, "forms")];
+        list(&parts.into_iter().filter(|(is_covered, _)| *is_covered).map(|(_, name)| name).collect::<Vec<_>>())
+    }
+
     /// How many kinds of waits come to Answerback.
     pub fn count(self) -> usize {
         self.named().iter().filter(|(_, is_covered)| *is_covered).count()
@@ -265,6 +272,10 @@ mod tests {
         assert_eq!((Coverage::NONE.covered(), Coverage::ALL.uncovered()), (String::new(), String::new()));
         assert_eq!(Coverage::ALL.covered(), "questions, plans, permissions and forms");
         assert_eq!(Coverage::EVERY.map(Coverage::count), [2, 3, 3, 4]);
+        assert_eq!(
+            Coverage::EVERY.map(Coverage::hidden_from_terminal),
+            ["", "permissions of background subagents", "forms", "permissions of background subagents and forms"]
+        );
         assert_eq!(Coverage::EVERY.map(Coverage::options_for_the_rest), [" --all", " --forms", " --permissions", ""]);
     }
 

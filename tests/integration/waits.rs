@@ -174,8 +174,12 @@ fn the_doctor_says_what_comes_and_its_advice_adds_the_rest() {
     project.is_clean();
     project.covers(ALL);
     let waits = project.says_of_waits();
-    assert_eq!(waits.len(), 1, "{waits:#?}");
     says(&waits[0], "ok", &["questions, plans, permissions and forms come to Answerback"]);
+    says(&waits[1], "note", &["permissions of background subagents and forms stay in the terminal while"]);
+    project.follow(&waits[1]);
+    project.brings(true, true);
+    assert_eq!(project.says_of_waits().len(), 1, "held, nothing is left to say");
+    project.install("");
 
     // An entry that is lost is found, and what brings it back keeps the choice.
     for event in ["PermissionRequest", "PostToolBatch", "Elicitation", "ElicitationResult"] {
@@ -231,6 +235,9 @@ fn install_says_what_comes_and_how_to_add_the_rest() {
     let all = told("--all");
     assert!(all.contains("Its questions, plans, permissions and forms come to Answerback from now on."), "{all}");
     assert!(!all.contains("To add them"), "{all}");
+    let stays = "permissions of background subagents and forms stay there";
+    assert!(all.contains(stays), "{all}");
+    assert!(!default.contains(stays) && !told("--all --mode hold").contains(stays));
 }
 
 /// One event that it does not know makes an old Claude Code ignore the whole file.
