@@ -53,5 +53,6 @@ mod store;
 mod stuck;
 mod threads;
 mod trust;
+mod waits;
 mod walls;
 mod world;
