@@ -85,6 +85,7 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
         .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
     let what = match outcome.kind {
         OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
+        OutcomeKind::Answered if channel == Some(Channel::Away) => "answered while away",
         OutcomeKind::Answered => "answered",
         OutcomeKind::AnsweredInTerminal => "answered in the terminal",
         OutcomeKind::Dismissed => "dismissed",
