@@ -1,6 +1,7 @@
-//! `answerback status`: whether the daemon runs, and how many questions are open.
+//! `answerback status`: whether the daemon runs, how many questions are open, and who is away.
 
 use answerback_hook::paths::Paths;
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::client::{Client, ClientError};
@@ -11,9 +12,9 @@ use crate::text::{sanitise, style};
 use super::daemon_process::DaemonProcess;
 use super::exit::Exit;
 use super::explain::{hinted, one_line};
-use super::{paths, print_json};
+use super::{away, paths, print_json};
 
-/// Show whether the daemon runs, where it listens, and how many questions are open
+/// Show whether the daemon runs, where it listens, how many questions are open, and whether you are away
 ///
 /// Exits with 6 if it does not run. That is no error, unless it says that it cannot start: the next question starts it. Exits with 1
 /// if it runs and does not answer.
@@ -65,6 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let open = client.open_asks()?.asks.len();
+    let notes = client.away()?.away;
     let published = Published::read(client.paths())
         .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
     if args.json {
@@ -78,6 +80,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "lan_url": published.lan_url,
             "socket": published.socket,
             "open": open,
+            "away": notes,
             "state_dir": client.paths().state_dir(),
             "config_file": client.paths().config_file(),
         }))?;
@@ -86,6 +89,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (good, strong) = (style::GOOD, style::STRONG);
     outln!("{good}running{good:#}    version {}, process {}", version.version, published.pid);
     outln!("questions  {strong}{open}{strong:#} open");
+    for note in &notes {
+        outln!("away       {}", away::sentence(note, Timestamp::now()));
+    }
     outln!("address    {}", sanitise(&published.url));
     if let Some(url) = &published.lan_url {
         outln!("network    {}", sanitise(url));

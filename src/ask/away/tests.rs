@@ -11,12 +11,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn request(words: &str) -> NewAway {
-    NewAway {
-        project: None,
-        words: words.to_owned(),
-        kinds: ALL.to_vec(),
-        time: SignedDuration::from_secs(100),
-    }
+    NewAway { project: None, words: words.to_owned(), kinds: ALL.to_vec(), time: SignedDuration::from_secs(100) }
 }
 
 /// On from 1000 to 1100.
@@ -70,8 +65,8 @@ fn the_note_of_the_nearest_directory_counts() {
     for (project, words) in [("shop", "shop"), ("shop/api", "shop"), ("shopping", "me"), ("", "everywhere")] {
         assert_eq!(said(&notes, ask(1, "s__t", project, 1)).as_deref(), Some(words), "{project}");
     }
-    assert_eq!(said(&[shop.clone()], ask(1, "s__t", "site", 1)), None);
-    assert_eq!(said(&[shop.clone()], ask(1, "s__t", "", 1)), None);
+    assert_eq!(said(std::slice::from_ref(&shop), ask(1, "s__t", "site", 1)), None);
+    assert_eq!(said(std::slice::from_ref(&shop), ask(1, "s__t", "", 1)), None);
     // A note that does not name the kind has nothing to say, and the next one has.
     let questions_only = Away { kinds: vec![Kind::Question], ..shop };
     assert_eq!(said(&[questions_only, everywhere], permission_of_shop()).as_deref(), Some("everywhere"));

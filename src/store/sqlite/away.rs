@@ -28,14 +28,7 @@ fn on(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Away>> {
 fn away(row: &Row<'_>) -> rusqlite::Result<Away> {
     let (since, until) = (time_or_broken(row, 3)?, time_or_broken(row, 4)?);
     check_sum(row, 6, || Ok(sums::of_away(optional_text(row, 0)?, text(row, 1)?, text(row, 2)?, since, until)))?;
-    Ok(Away {
-        project: row.get(0)?,
-        words: row.get(1)?,
-        kinds: json(row, 2)?,
-        since,
-        until,
-        by: json_or_null(row, 5)?,
-    })
+    Ok(Away { project: row.get(0)?, words: row.get(1)?, kinds: json(row, 2)?, since, until, by: json_or_null(row, 5)? })
 }
 
 impl Sqlite {

@@ -276,7 +276,8 @@ async fn words_of_somebody_who_is_away_are_not_used_if_they_were_changed() {
         time: SignedDuration::from_secs(60),
     };
     let note = new.begin(None, now).unwrap();
-    for (change, notes) in [("words = words", 1), ("words = 'Go'", 0), ("until = until + 1", 0), ("project = NULL", 0)] {
+    for (change, notes) in [("words = words", 1), ("words = 'Go'", 0), ("until = until + 1", 0), ("project = NULL", 0)]
+    {
         let open = || Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
         let store = open();
         store.end_away(None, now).await.unwrap();
