@@ -4,6 +4,7 @@
 //! JSON. Everything is validated when it is made, so a value that exists is a valid one.
 
 mod answer;
+pub mod away;
 mod change;
 pub mod form;
 mod host;
@@ -24,6 +25,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, AnswerError, QuestionFault, labels_in};
+pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
 pub use host::Host;
 pub use key::{AskKey, KeyError};

@@ -1,6 +1,7 @@
-//! `answerback status`: whether the daemon runs, and how many questions are open.
+//! `answerback status`: whether the daemon runs, how many questions are open, and who is away.
 
 use answerback_hook::paths::Paths;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::claude_code::settings::coverage::Coverage;
@@ -13,9 +14,9 @@ use crate::text::{sanitise, style};
 use super::daemon_process::DaemonProcess;
 use super::exit::Exit;
 use super::explain::{hinted, one_line};
-use super::{paths, print_json};
+use super::{away, paths, print_json};
 
-/// Show whether the daemon runs, where it listens, and how many questions are open
+/// Show whether the daemon runs, where it listens, how many questions are open, and whether you are away
 ///
 /// Also says which waits come to Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
 ///
@@ -102,6 +103,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Err(error) => return Err(error.into()),
     };
     let open = client.open_asks()?.asks.len();
+    let notes = client.away()?.away;
     let published = Published::read(client.paths())
         .map_err(|error| hinted(format!("daemon.json cannot be used: {error}"), "Run: answerback restart"))?;
     if args.json {
@@ -115,6 +117,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "lan_url": published.lan_url,
             "socket": published.socket,
             "open": open,
+            "away": notes,
             "state_dir": client.paths().state_dir(),
             "config_file": client.paths().config_file(),
             "coverage": coverage,
@@ -124,6 +127,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (good, strong) = (style::GOOD, style::STRONG);
     outln!("{good}running{good:#}    version {}, process {}", version.version, published.pid);
     outln!("questions  {strong}{open}{strong:#} open");
+    for note in &notes {
+        outln!("away       {}", away::sentence(note, Timestamp::now()));
+    }
     outln!("address    {}", sanitise(&published.url));
     if let Some(url) = &published.lan_url {
         outln!("network    {}", sanitise(url));

@@ -7,6 +7,7 @@ mod answer_words;
 mod answers;
 mod api;
 mod ask_output;
+mod away;
 mod broken_requests;
 mod browsers;
 mod commands;
