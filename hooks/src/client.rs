@@ -108,28 +108,28 @@ impl From<io::Error> for ExchangeError {
 
 /// Sends the request and reads the reply, both by the deadline.
 pub fn exchange(stream: &UnixStream, request: &Request, deadline: Instant) -> Result<Response, ExchangeError> {
-    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |_| ())
+    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |_, _| ())
 }
 
 /// The same for a call that the daemon may park. By the deadline it must reply, or say with an interim reply that the call is parked,
 /// which means that it is stored. From then on the reply may take as long as it takes, unless nobody reads our standard output any
-/// more. `on_parked` is called at that moment.
+/// more. `on_parked` is called at that moment, with the key of the ask if the daemon says it.
 pub fn exchange_parked(
     stream: &UnixStream,
     request: &Request,
     deadline: Instant,
-    mut on_parked: impl FnMut(),
+    mut on_parked: impl FnMut(Option<&str>),
 ) -> Result<Response, ExchangeError> {
-    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |timed| {
+    exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |timed, key| {
         timed.wait = Wait::while_somebody_reads_stdout();
-        on_parked();
+        on_parked(key);
     })
 }
 
 fn exchange_over<S: Read + Write>(
     stream: &mut S,
     request: &Request,
-    on_interim: impl FnMut(&mut S),
+    on_interim: impl FnMut(&mut S, Option<&str>),
 ) -> Result<Response, ExchangeError> {
     // A daemon that refuses early may close before it has read everything; its reply is still there to be read.
     let sent = stream.write_all(&request.bytes).map_err(ExchangeError::from);
@@ -193,7 +193,10 @@ impl Write for Timed<'_> {
     }
 }
 
-fn read_response<S: Read>(stream: &mut S, mut on_interim: impl FnMut(&mut S)) -> Result<Response, ExchangeError> {
+fn read_response<S: Read>(
+    stream: &mut S,
+    mut on_interim: impl FnMut(&mut S, Option<&str>),
+) -> Result<Response, ExchangeError> {
     let mut buffer = Vec::new();
     loop {
         let end = loop {
@@ -206,13 +209,14 @@ fn read_response<S: Read>(stream: &mut S, mut on_interim: impl FnMut(&mut S)) ->
             fill(stream, &mut buffer)?;
         };
         let head = std::str::from_utf8(&buffer[..end]).map_err(|_| ExchangeError::Garbage("the header is not text"))?;
-        let (status, length) = parse_head(head)?;
-        buffer.drain(..end + 4);
+        let Head { status, length, ask } = parse_head(head)?;
         // Interim replies (1xx) have no body and are followed by the real one.
         if status < 200 {
-            on_interim(stream);
+            on_interim(stream, ask);
+            buffer.drain(..end + 4);
             continue;
         }
+        buffer.drain(..end + 4);
         let length = length.unwrap_or(0);
         if length > MAX_REPLY {
             return Err(ExchangeError::Garbage("the body is too long"));
@@ -225,7 +229,15 @@ fn read_response<S: Read>(stream: &mut S, mut on_interim: impl FnMut(&mut S)) ->
     }
 }
 
-fn parse_head(head: &str) -> Result<(u16, Option<usize>), ExchangeError> {
+/// What is read of the head of a reply.
+struct Head<'a> {
+    status: u16,
+    length: Option<usize>,
+    /// The key of the ask that the call is parked on.
+    ask: Option<&'a str>,
+}
+
+fn parse_head(head: &str) -> Result<Head<'_>, ExchangeError> {
     let mut lines = head.split("\r\n");
     let status = lines
         .next()
@@ -233,7 +245,7 @@ fn parse_head(head: &str) -> Result<(u16, Option<usize>), ExchangeError> {
         .and_then(|rest| rest.get(..3))
         .and_then(|code| code.parse::<u16>().ok())
         .ok_or(ExchangeError::Garbage("no HTTP status line"))?;
-    let mut length = None;
+    let (mut length, mut ask) = (None, None);
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
             return Err(ExchangeError::Garbage("a header line without a colon"));
@@ -241,11 +253,13 @@ fn parse_head(head: &str) -> Result<(u16, Option<usize>), ExchangeError> {
         if name.eq_ignore_ascii_case("content-length") {
             let value = value.trim().parse().map_err(|_| ExchangeError::Garbage("a strange content-length"))?;
             length = Some(value);
+        } else if name.eq_ignore_ascii_case("x-answerback-ask") {
+            ask = Some(value.trim());
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(ExchangeError::Garbage("a chunked body"));
         }
     }
-    Ok((status, length))
+    Ok(Head { status, length, ask })
 }
 
 fn fill(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<()> {
@@ -272,7 +286,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Response, ExchangeError> {
-        read_response(&mut &bytes[..], |_| ())
+        read_response(&mut &bytes[..], |_, _| ())
     }
 
     #[test]
@@ -290,6 +304,14 @@ mod tests {
     fn interim_replies_are_passed_over() {
         let reply = read(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx").unwrap();
         assert_eq!(reply, Response { status: 200, body: b"x".to_vec() });
+    }
+
+    #[test]
+    fn an_interim_reply_names_the_ask() {
+        let mut keys = Vec::new();
+        let replies = b"HTTP/1.1 102 Processing\r\nX-Answerback-Ask: s__t\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
+        read_response(&mut &replies[..], |_, key| keys.push(key.map(ToOwned::to_owned))).unwrap();
+        assert_eq!(keys, [Some("s__t".to_owned())]);
     }
 
     #[test]
@@ -353,7 +375,7 @@ mod tests {
             bytes.extend(format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
             bytes.extend_from_slice(&body);
             let (first, second) = bytes.split_at(cut.min(bytes.len()));
-            let reply = read_response(&mut first.chain(second), |_| ()).unwrap();
+            let reply = read_response(&mut first.chain(second), |_, _| ()).unwrap();
             proptest::prop_assert_eq!(reply, Response { status, body });
         }
     }

@@ -29,6 +29,8 @@ const RESUME: Duration = Duration::from_secs(30);
 /// A call that was parked for this long was a wait.
 const A_WHILE: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// Stands for the key of an ask that is not known.
+const UNKNOWN_KEY: &str = "1";
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The variables that the daemon gets, and the headers they are sent in. The whole environment is never sent, because it holds secrets.
@@ -37,11 +39,12 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
     ("x-answerback-agent", "AI_AGENT"),
     ("x-answerback-agent-pid", "CLAUDE_PID"),
+    ("x-answerback-waits", "ANSWERBACK_WAITS"),
 ];
 
 /// The events that may ask. Other events come with every turn, and start no daemon: without one, nobody waits. The name may be anywhere in
 /// the input, because a daemon that was started in vain does no harm.
-const ASKING_EVENTS: &[&[u8]] = &[b"PreToolUse", b"PermissionRequest"];
+const ASKING_EVENTS: &[&[u8]] = &[b"PreToolUse", b"PermissionRequest", b"Elicitation"];
 
 #[derive(Debug)]
 enum Failure {
@@ -106,7 +109,7 @@ fn run() -> Result<Vec<u8>, Failure> {
     }
     deliver(&paths, deadline, |resumed| {
         let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
-        let resumed = resumed.then_some(("x-answerback-resumed", "1"));
+        let resumed = resumed.map(|key| ("x-answerback-resumed", key));
         Request::json("POST", "/v1/hooks/claude-code", headers.chain(resumed), &body)
     })
 }
@@ -131,27 +134,36 @@ fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
     Ok(body)
 }
 
-/// Sends the call until there is a reply. `request` makes it, and gets true for a call that is repeated after the daemon was lost.
-fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Request) -> Result<Vec<u8>, Failure> {
+/// Sends the call until there is a reply. `request` makes it. For a call that is repeated after the daemon was lost, it gets the key of
+/// the ask that the call was parked on.
+fn deliver(
+    paths: &Paths,
+    mut deadline: Instant,
+    request: impl Fn(Option<&str>) -> Request,
+) -> Result<Vec<u8>, Failure> {
     let mut pause = FIRST_PAUSE;
-    let mut was_parked = false;
+    let mut parked_on: Option<String> = None;
     loop {
         let failure = match start::connect_or_start(paths, deadline) {
             Ok(stream) => {
                 let mut parked_at: Option<Instant> = None;
-                let call = request(was_parked);
-                let response = client::exchange_parked(&stream, &call, deadline, || parked_at = Some(Instant::now()));
+                let call = request(parked_on.as_deref());
+                let was_parked = parked_on.is_some();
+                let response = client::exchange_parked(&stream, &call, deadline, |key| {
+                    parked_at = Some(Instant::now());
+                    // A daemon of an earlier version does not say the key.
+                    parked_on = Some(key.unwrap_or(UNKNOWN_KEY).to_owned());
+                });
                 // Only the first parking, or one that lasted, renews the time. A daemon that crashes on this call must not renew it
                 // for ever.
                 if parked_at.is_some_and(|at| !was_parked || at.elapsed() >= A_WHILE) {
-                    was_parked = true;
                     deadline = Instant::now() + RESUME;
                     pause = FIRST_PAUSE;
                 }
                 match response {
                     Ok(Response { status: 200, body }) => return checked(body),
                     // The daemon cannot reply now, but the question may have its answer. Ask again.
-                    Ok(Response { status: status @ 500.., .. }) if was_parked => Failure::Status(status),
+                    Ok(Response { status: status @ 500.., .. }) if parked_on.is_some() => Failure::Status(status),
                     Ok(Response { status, .. }) => return Err(Failure::Status(status)),
                     Err(ExchangeError::Abandoned) => return Ok(Vec::new()),
                     Err(garbage @ ExchangeError::Garbage(_)) => return Err(Failure::Exchange(garbage)),
@@ -159,7 +171,7 @@ fn deliver(paths: &Paths, mut deadline: Instant, request: impl Fn(bool) -> Reque
                 }
             }
             // A program that is being replaced cannot be run for a moment; a parked question outlasts that.
-            Err(error) if was_parked => Failure::Start(error),
+            Err(error) if parked_on.is_some() => Failure::Start(error),
             Err(error) => return Err(Failure::Start(error)),
         };
         if Instant::now() + pause >= deadline {

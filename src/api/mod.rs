@@ -1,5 +1,6 @@
 //! The requests and replies of the HTTP API, as types. The daemon serves them, and the commands use them.
 
+mod away;
 mod devices;
 mod hooks;
 mod schema;
@@ -9,10 +10,11 @@ use std::borrow::Cow;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
 
+pub use away::{AwayList, AwayRequest, AwayView};
 pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
@@ -110,6 +112,10 @@ pub struct OutcomeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
     pub notes: Option<IndexMap<String, String>>,
+    /// What the person changed before they approved: fields that replaced fields of the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub edited: Option<Map<String, Value>>,
     /// The reason that came with a dismissal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -171,7 +177,8 @@ impl OutcomeView {
             _ => None,
         };
         let answers = answer.map(|answer| answer.answers.clone());
-        Self { kind: outcome.kind(), answers, notes: notes.cloned(), reason, by }
+        let edited = answer.and_then(|answer| answer.edited.clone());
+        Self { kind: outcome.kind(), answers, notes: notes.cloned(), edited, reason, by }
     }
 }
 
@@ -291,6 +298,11 @@ pub struct AnswerRequest {
     /// Whether questions may stay unanswered. Without it, an answer must cover every question.
     #[serde(default)]
     pub partial: bool,
+    /// What the person changed before they approved: fields that replace fields of the input. A permission takes fields of the tool's
+    /// input, a plan takes `plan`. Only with an option that approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub edited: Option<Map<String, Value>>,
 }
 
 /// Dismisses an ask.

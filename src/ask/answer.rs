@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{MAX_TEXT, Question, Questions};
 
@@ -20,6 +20,9 @@ pub struct Answer {
     /// Question text to a person's note beside the answer.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub notes: IndexMap<String, String>,
+    /// What the person changed in the thing that they approved: fields that replace fields of the asker's input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Map<String, Value>>,
 }
 
 /// Why an answer is refused: everything that is wrong with it, not just the first thing.
@@ -41,7 +44,7 @@ pub struct QuestionFault {
 
 impl Answer {
     /// Checks what was sent against the questions: a label, a text or an array of labels for each, and notes. All must be
-    /// answered, unless `partial`.
+    /// answered but those that are optional, unless `partial`. The kind of the ask may have more rules.
     pub fn new(
         questions: &Questions,
         answers: &IndexMap<String, Value>,
@@ -57,12 +60,12 @@ impl Answer {
                 fault(text, "this question was not asked");
             }
         }
-        let mut answer = Self { answers: IndexMap::new(), notes: IndexMap::new() };
+        let mut answer = Self { answers: IndexMap::new(), notes: IndexMap::new(), edited: None };
         for question in questions {
             match answers.get(&question.question).map(|value| chosen(question, value)) {
                 Some(Ok(text)) => drop(answer.answers.insert(question.question.clone(), text)),
                 Some(Err(problem)) => fault(&question.question, &problem),
-                None if partial => {}
+                None if partial || question.optional => {}
                 None => fault(&question.question, "this question is not answered"),
             }
             match notes.get(&question.question) {
@@ -73,7 +76,8 @@ impl Answer {
                 _ => {}
             }
         }
-        if faults.is_empty() && answer.answers.is_empty() {
+        let may_be_empty = questions.iter().all(|question| question.optional);
+        if faults.is_empty() && answer.answers.is_empty() && !may_be_empty {
             faults.push(QuestionFault { question: String::new(), problem: "no question is answered".into() });
         }
         if faults.is_empty() { Ok(answer) } else { Err(AnswerError { faults }) }
@@ -119,23 +123,27 @@ fn has_label(question: &Question, text: &str) -> bool {
 /// Whether a text is a label, or for a multi-select labels with `, ` between them. Labels may have that in them as well, so every
 /// way to divide the text is tried.
 fn is_made_of_labels(question: &Question, text: &str) -> bool {
-    if !question.multi_select {
-        return has_label(question, text);
-    }
-    let (mut starts, mut seen) = (vec![0], BTreeSet::new());
-    while let Some(start) = starts.pop() {
+    if question.multi_select { !labels_in(question, text).is_empty() } else { has_label(question, text) }
+}
+
+/// The labels that an answer to a multi-select is made of. None if it is not made of labels.
+pub fn labels_in<'a>(question: &'a Question, text: &str) -> Vec<&'a str> {
+    let (mut ways, mut seen) = (vec![(0, Vec::new())], BTreeSet::new());
+    while let Some((start, labels)) = ways.pop() {
         if !seen.insert(start) {
             continue;
         }
         for option in &question.options {
-            match text[start..].strip_prefix(option.label.as_str()) {
-                Some("") => return true,
-                Some(rest) => starts.extend(rest.strip_prefix(SEPARATOR).map(|rest| text.len() - rest.len())),
+            let Some(rest) = text[start..].strip_prefix(option.label.as_str()) else { continue };
+            let labels = [labels.as_slice(), &[option.label.as_str()]].concat();
+            match rest.strip_prefix(SEPARATOR) {
+                _ if rest.is_empty() => return labels,
+                Some(rest) => ways.push((text.len() - rest.len(), labels)),
                 None => {}
             }
         }
     }
-    false
+    Vec::new()
 }
 
 fn only_labels(question: &Question) -> Cow<'static, str> {

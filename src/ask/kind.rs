@@ -1,17 +1,17 @@
 //! What an ask is about: its kind, its subject, and the words that stand for it where there is no room for all of it.
 //!
 //! Every ask has questions, whatever its kind. So code that does not know a kind can still show and answer it. What a kind says about
-//! itself is in this file and nowhere else.
+//! itself is in its own file beside this one. This file only asks the right one.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Question;
+use super::{Answer, AnswerError, Question, QuestionFault, form, permission, plan};
 
-/// The largest subject, in bytes of JSON.
-const MAX_SUBJECT: usize = 256 * 1024;
+/// The largest subject, and the largest edit of one, in bytes of JSON.
+const MAX_SUBJECT: usize = 512 * 1024;
 
 /// What sort of decision an ask wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, utoipa::ToSchema)]
@@ -20,6 +20,12 @@ pub enum Kind {
     /// Questions of the asker's own, without a subject.
     #[default]
     Question,
+    /// Whether the agent may carry out its plan.
+    Plan,
+    /// Values that a server of the agent needs.
+    Form,
+    /// Whether the agent may use a tool.
+    Permission,
 }
 
 /// What an ask decides about: a command, a plan, a form. The kind defines which fields it has.
@@ -34,33 +40,97 @@ pub struct SubjectTooLarge(usize);
 
 impl Kind {
     /// Every kind there is.
-    pub const ALL: [Self; 1] = [Self::Question];
+    pub const ALL: [Self; 4] = [Self::Question, Self::Plan, Self::Form, Self::Permission];
+
+    /// What people call such an ask.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::Plan => "plan",
+            Self::Form => "form",
+            Self::Permission => "permission request",
+        }
+    }
+
+    /// Whether the asker opens the ask first and waits for it with a second call.
+    pub fn is_announced(self) -> bool {
+        match self {
+            Self::Question | Self::Plan => true,
+            Self::Form | Self::Permission => false,
+        }
+    }
 
     /// A word or two for a chip or a column. It may be empty.
     pub fn title<'a>(self, subject: Option<&'a Subject>, questions: &'a [Question]) -> Cow<'a, str> {
-        match (self, subject) {
-            (Self::Question, _) => questions.first().map(|first| first.header.as_str().into()).unwrap_or_default(),
+        match self {
+            Self::Question => questions.first().map(|first| first.header.as_str().into()).unwrap_or_default(),
+            Self::Plan => plan::title(),
+            Self::Form => form::title(subject),
+            Self::Permission => permission::title(subject),
         }
     }
 
     /// One sentence that stands for the whole ask.
     pub fn summary<'a>(self, subject: Option<&'a Subject>, questions: &'a [Question]) -> Cow<'a, str> {
-        match (self, subject) {
-            (Self::Question, _) => questions.first().map(|first| first.question.as_str().into()).unwrap_or_default(),
+        match self {
+            Self::Question => questions.first().map(|first| first.question.as_str().into()).unwrap_or_default(),
+            Self::Plan => plan::summary(subject),
+            Self::Form => form::summary(subject),
+            Self::Permission => permission::summary(subject),
         }
     }
 
     /// One sentence for each question, in their order.
     pub fn lines<'a>(self, subject: Option<&'a Subject>, questions: &'a [Question]) -> Vec<Cow<'a, str>> {
-        match (self, subject) {
-            (Self::Question, _) => questions.iter().map(|question| question.question.as_str().into()).collect(),
+        match self {
+            Self::Question | Self::Form => questions.iter().map(|question| question.question.as_str().into()).collect(),
+            Self::Plan | Self::Permission => vec![self.summary(subject, questions)],
         }
     }
+
+    /// The rules of a kind for an answer that fits the questions.
+    pub fn check(self, subject: Option<&Subject>, questions: &[Question], answer: &Answer) -> Result<(), AnswerError> {
+        let about_the_only = |problem: String| {
+            let question = questions.first().map(|question| question.question.clone()).unwrap_or_default();
+            vec![QuestionFault { question, problem }]
+        };
+        let is_too_large = answer.edited.as_ref().is_some_and(|edited| length(edited) > MAX_SUBJECT);
+        let faults = match self {
+            _ if is_too_large => about_the_only(format!("an edit has at most {} KiB", MAX_SUBJECT / 1024)),
+            Self::Permission => permission::fault(subject, questions, answer).map(about_the_only).unwrap_or_default(),
+            Self::Plan => plan::fault(questions, answer).map(about_the_only).unwrap_or_default(),
+            Self::Question | Self::Form if answer.edited.is_some() => {
+                about_the_only(format!("a {} cannot be edited", self.noun()))
+            }
+            Self::Form => form::faults(subject, questions, answer),
+            Self::Question => Vec::new(),
+        };
+        if faults.is_empty() { Ok(()) } else { Err(AnswerError { faults }) }
+    }
+}
+
+fn length(fields: &Map<String, Value>) -> usize {
+    serde_json::to_string(fields).map_or(usize::MAX, |json| json.len())
 }
 
 impl Subject {
     pub(super) fn fields(&self) -> &Map<String, Value> {
         &self.0
+    }
+
+    /// One of its fields.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// A field that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+
+    /// A field that is an object.
+    pub fn object(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.get(name)?.as_object()
     }
 }
 
@@ -68,7 +138,7 @@ impl TryFrom<Map<String, Value>> for Subject {
     type Error = SubjectTooLarge;
 
     fn try_from(fields: Map<String, Value>) -> Result<Self, SubjectTooLarge> {
-        match serde_json::to_string(&fields).map_or(usize::MAX, |json| json.len()) {
+        match length(&fields) {
             0..=MAX_SUBJECT => Ok(Self(fields)),
             length => Err(SubjectTooLarge(length)),
         }
@@ -94,7 +164,7 @@ mod tests {
     #[test]
     fn every_kind_has_a_name_and_can_be_read_again() {
         let names = Kind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
-        assert_eq!(names, ["question"]);
+        assert_eq!(names, ["question", "plan", "form", "permission"]);
         assert_eq!(names.map(|name| serde_json::from_value::<Kind>(name).unwrap()), Kind::ALL);
     }
 
@@ -104,7 +174,7 @@ mod tests {
         let subject = json!({"tool": "Bash", "input": {"command": "ls"}});
         assert_eq!(serde_json::to_value(read(subject.clone()).unwrap()).unwrap(), subject);
         assert!(read(json!({"plan": "x".repeat(MAX_SUBJECT - 11)})).is_ok());
-        assert!(read(json!({"plan": "x".repeat(MAX_SUBJECT - 10)})).unwrap_err().contains("262145"));
+        assert!(read(json!({"plan": "x".repeat(MAX_SUBJECT - 10)})).unwrap_err().contains("524289"));
         assert!(read(json!("text")).is_err() && read(json!([])).is_err());
     }
 }

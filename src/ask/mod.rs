@@ -4,12 +4,17 @@
 //! JSON. Everything is validated when it is made, so a value that exists is a valid one.
 
 mod answer;
+pub mod away;
 mod change;
+pub mod form;
 mod host;
 mod key;
 mod kind;
 mod outcome;
+pub mod permission;
+pub mod plan;
 mod questions;
+mod report;
 #[cfg(test)]
 pub(crate) mod samples;
 mod weight;
@@ -19,13 +24,15 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, AnswerError, QuestionFault};
+pub use answer::{Answer, AnswerError, QuestionFault, labels_in};
+pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
 pub use host::Host;
 pub use key::{AskKey, KeyError};
-pub use kind::{Kind, Subject};
-pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Report, Settlement, Source, Verdict};
+pub use kind::{Kind, Subject, SubjectTooLarge};
+pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
+pub use report::{News, Report};
 
 /// The longest text of a person or of a question, in bytes.
 pub const MAX_TEXT: usize = 16 * 1024;
@@ -163,6 +170,32 @@ impl Ask {
     /// A word or two for it. They may be empty.
     pub fn title(&self) -> Cow<'_, str> {
         self.kind.title(self.subject.as_ref(), self.questions.as_slice())
+    }
+
+    /// Whether somebody else may answer it too: a person at the agent's own dialog, or the program that runs the agent.
+    pub fn may_be_answered_elsewhere(&self) -> bool {
+        self.racing || matches!(self.kind, Kind::Permission | Kind::Plan)
+    }
+
+    /// Whether it is over when the agent goes on. An agent that holds a question cannot go on.
+    pub fn ends_with_turn(&self) -> bool {
+        self.racing || self.kind != Kind::Question
+    }
+
+    /// Whether the person changed what they approved.
+    pub fn is_edited(&self) -> bool {
+        let answer = self.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
+        answer.is_some_and(|answer| answer.edited.is_some())
+    }
+
+    /// The subagent that asks. `None` for the agent itself.
+    pub fn subagent(&self) -> Option<&str> {
+        self.subject.as_ref()?.object("agent")?.get("id")?.as_str()
+    }
+
+    /// Checks a person's answer against the questions and the rules of its kind.
+    pub fn check(&self, answer: &Answer) -> Result<(), AnswerError> {
+        self.kind.check(self.subject.as_ref(), self.questions.as_slice(), answer)
     }
 
     /// One sentence for each of its questions, in their order.

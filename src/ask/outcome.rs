@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, AskKey};
+use super::Answer;
 
 /// How an ask ended. In JSON, its `kind` is its [`OutcomeKind`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub enum Channel {
     Terminal,
     /// A button in a notification.
     Notification,
+    /// The words that a person left behind for what is asked while they are away.
+    Away,
 }
 
 /// Who settled an ask, as far as it is known.
@@ -102,21 +104,6 @@ pub struct Receipt {
     /// The time at which the agent reported it.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-}
-
-/// The agent's report of the answers to one of its calls. It may prove a receipt, or tell of an answer at the terminal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The call, as the agent names it.
-    pub key: AskKey,
-    /// The process that made the call.
-    pub asker: Option<String>,
-    /// The digest of the call's input.
-    pub digest: String,
-    /// Question text to answer.
-    pub answers: IndexMap<String, String>,
-    /// Question text to note.
-    pub notes: IndexMap<String, String>,
 }
 
 /// The verdict about an attempt to settle an ask that is settled already.
@@ -175,6 +162,7 @@ mod tests {
         Outcome::Answered(Answer {
             answers: [("Q?".to_owned(), text.to_owned())].into_iter().collect(),
             notes: Default::default(),
+            edited: None,
         })
     }
 
@@ -204,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_outcome_has_one_name() {
-        let answer = || Answer { answers: IndexMap::new(), notes: IndexMap::new() };
+        let answer = || Answer { answers: IndexMap::new(), notes: IndexMap::new(), edited: None };
         for (outcome, name, stands) in [
             (Outcome::Answered(answer()), "answered", true),
             (Outcome::AnsweredInTerminal(answer()), "answered_in_terminal", true),

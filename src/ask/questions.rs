@@ -29,6 +29,10 @@ pub struct Question {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schema(default = true)]
     pub free_text: bool,
+    /// Whether the question may be left unanswered. Only true is ever written.
+    #[serde(default, skip_serializing_if = "is_no")]
+    #[schema(default = false)]
+    pub optional: bool,
 }
 
 fn yes() -> bool {
@@ -37,6 +41,10 @@ fn yes() -> bool {
 
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 /// One option of a question.
@@ -159,7 +167,7 @@ mod tests {
     use super::*;
 
     fn question(text: &str) -> Question {
-        Question { question: text.into(), header: String::new(), options: vec![], multi_select: false, free_text: true }
+        serde_json::from_value(serde_json::json!({"question": text})).unwrap()
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Asks for the tests of every module.
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
-use super::{Ask, AskId, Host, Kind, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions};
+use super::permission::{ALLOW_ONCE, DENY};
+use super::{Ask, AskId, Host, Kind, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions, plan};
 
 fn questions(count: usize) -> Questions {
     let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
@@ -12,8 +14,35 @@ fn questions(count: usize) -> Questions {
         options: vec![option("SQLite"), option("PostgreSQL")],
         multi_select: false,
         free_text: true,
+        optional: false,
     };
     Questions::new((0..count).map(question).collect()).unwrap()
+}
+
+/// A permission that the agent waits for.
+pub(crate) fn permission() -> Ask {
+    let labels = [ALLOW_ONCE, "Always allow Bash(npm test)", DENY];
+    let subject = json!({"tool": "Bash", "command": "npm test", "directory": "/home/me/shop",
+        "input": {"command": "npm test", "description": "Runs the tests"}});
+    of_kind(Kind::Permission, subject, "Allow Bash?\n\nnpm test", &labels)
+}
+
+/// A plan that the agent waits for.
+pub(crate) fn plan() -> Ask {
+    let labels = [plan::ACCEPT_EDITS, plan::ASK_BEFORE_EDITS, plan::KEEP_PLANNING];
+    let subject = json!({"plan": "\n# Add a search\n\n1. Index", "file": "/home/me/.claude/plans/a.md"});
+    of_kind(Kind::Plan, subject, "Approve this plan?", &labels)
+}
+
+fn of_kind(kind: Kind, subject: Value, question: &str, labels: &[&str]) -> Ask {
+    let options: Vec<_> = labels.iter().map(|label| json!({"label": label})).collect();
+    let questions = json!([{"question": question, "options": options}]);
+    Ask {
+        kind,
+        subject: Some(serde_json::from_value(subject).unwrap()),
+        questions: serde_json::from_value(questions).unwrap(),
+        ..ask(1, "s__t", "shop", 1)
+    }
 }
 
 /// What a program asks, with no deadline.

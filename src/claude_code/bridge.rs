@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::ask::{Ask, NewAsk};
+use crate::ask::{Ask, AskKey, Kind, NewAsk};
 use crate::registry::{Attached, OpenError, Registry, Wait, WaitEnd};
 use crate::store::StoreError;
 
 use super::call::{Call, ReadError};
+use super::changed_file;
 use super::client::Client;
-use super::deadline::Deadline;
-use super::event::{HookEvent, depends_on_version, event};
+use super::event::{HookEvent, Rules, Thread, depends_on_version, event, file_to_read};
 use super::reply;
 use super::transcript::{self, Surroundings};
 use super::version::Version;
@@ -22,7 +22,7 @@ use super::version::Version;
 #[derive(Debug)]
 pub struct Bridge {
     registry: Registry,
-    deadline: Deadline,
+    rules: Rules,
     /// How many more calls may be parked. Each of them keeps a connection open.
     places: Semaphore,
 }
@@ -49,12 +49,16 @@ pub enum CallError {
 
 /// The connection of a call.
 pub trait Line {
-    /// Tells the hook that its question is stored and that the reply may take long.
-    fn say_parked(&self) -> impl Future<Output = ()> + Send;
+    /// Tells the hook that its question is stored under this key, and that the reply may take long.
+    fn say_parked(&self, key: &AskKey) -> impl Future<Output = ()> + Send;
 
     /// Returns when the hook has hung up.
     fn closed(&self) -> impl Future<Output = ()> + Send;
 }
+
+/// A hook that was parked, lost its daemon, and comes back. It has the key of its ask, unless it is older than that.
+#[derive(Debug, Clone)]
+pub struct Resumed(pub Option<AskKey>);
 
 /// The hook that asks.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +67,8 @@ enum Hook {
     PreToolUse,
     /// `PermissionRequest`: the agent's dialog is open beside it.
     PermissionRequest,
+    /// `Elicitation`: a server of the agent waits, and there is no dialog.
+    Elicitation,
 }
 
 /// The state of a call before any wait.
@@ -72,18 +78,18 @@ enum Taken<'a> {
 }
 
 impl Bridge {
-    /// `deadline` is the configured one. At most `places` calls wait at the same time.
-    pub fn new(registry: Registry, deadline: Deadline, places: usize) -> Self {
-        Self { registry, deadline, places: Semaphore::new(places) }
+    /// At most `places` calls wait at the same time.
+    pub fn new(registry: Registry, rules: Rules, places: usize) -> Self {
+        Self { registry, rules, places: Semaphore::new(places) }
     }
 
     /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
-    /// means that the hook was parked before and lost its daemon.
+    /// is there if the hook was parked before and lost its daemon.
     pub async fn hand_in(
         &self,
         body: impl AsRef<[u8]>,
         client: Client,
-        resumed: bool,
+        resumed: Option<Resumed>,
         line: impl Line,
     ) -> Result<Reply, CallError> {
         // The steps before and after the wait are boxed, so that a parked call keeps no memory for them or for the body.
@@ -91,7 +97,7 @@ impl Bridge {
             Taken::Replied(output) => return Ok(Reply { output, was_parked: false }),
             Taken::Parked { hook, wait, place } => (hook, wait, place),
         };
-        line.say_parked().await;
+        line.say_parked(wait.key()).await;
         let end = tokio::select! {
             end = wait.end() => Some(end),
             () = line.closed() => None,
@@ -107,13 +113,22 @@ impl Bridge {
     }
 
     /// Everything up to the wait.
-    async fn take(&self, body: impl AsRef<[u8]>, client: Client, resumed: bool) -> Result<Taken<'_>, CallError> {
+    async fn take(
+        &self,
+        body: impl AsRef<[u8]>,
+        client: Client,
+        resumed: Option<Resumed>,
+    ) -> Result<Taken<'_>, CallError> {
         let call = Call::read(body.as_ref(), client)?;
-        let version =
-            if depends_on_version(&call, self.deadline) { version_of(&call).await } else { call.version(None) };
-        let event = event(call, body.as_ref(), version, self.deadline, Timestamp::now())?;
-        drop(body);
+        let version = if depends_on_version(&call, self.rules) { version_of(&call).await } else { call.version(None) };
+        let file = match file_to_read(&call) {
+            Some(path) => changed_file::read(path).await,
+            None => None,
+        };
+        let event = event(call, body.as_ref(), version, file.as_deref(), self.rules, Timestamp::now())?;
+        drop((body, file));
         match event {
+            HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, resumed).await,
             HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, resumed).await,
             HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
             HookEvent::Announce(new) => match self.registry.open(*new).await {
@@ -126,8 +141,19 @@ impl Bridge {
                 let ask = self.registry.report(*report).await?;
                 Ok(Taken::Replied(ask.and_then(|ask| reply::post_tool_use(&ask))))
             }
-            HookEvent::WentOn { session, asker, has_ended } => {
-                self.registry.session_went_on(&session, asker.as_deref(), has_ended).await?;
+            HookEvent::Name(call) => {
+                self.registry.announce_call(call);
+                Ok(Taken::Replied(None))
+            }
+            HookEvent::WentOn { thread: Thread { session, asker, subagent }, done } => {
+                for report in done {
+                    self.registry.report(report).await?;
+                }
+                self.registry.thread_went_on(&session, asker.as_deref(), subagent.as_deref()).await?;
+                Ok(Taken::Replied(None))
+            }
+            HookEvent::Ended(Thread { session, asker, .. }) => {
+                self.registry.process_ended(&session, asker.as_deref()).await?;
                 Ok(Taken::Replied(None))
             }
             HookEvent::Other => Ok(Taken::Replied(None)),
@@ -140,18 +166,27 @@ impl Bridge {
         }
     }
 
-    async fn park(&self, hook: Hook, new: NewAsk, resumed: bool) -> Result<Taken<'_>, CallError> {
+    async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken<'_>, CallError> {
         let Ok(place) = self.places.try_acquire() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
             return Ok(Taken::Replied(None));
         };
+        let has_key = resumed.as_ref().is_some_and(|resumed| resumed.0.is_some());
+        if let Some(key) = resumed.as_ref().and_then(|resumed| resumed.0.clone())
+            && key.session() == new.key.session()
+        {
+            new.key = key;
+        }
         let attached = match hook {
-            Hook::PreToolUse => self.registry.attach(new, resumed).await,
-            Hook::PermissionRequest => self.registry.attach_to_race(new, resumed).await,
+            Hook::PermissionRequest if !has_key => self.registry.attach_to_race(new, resumed.is_some()).await,
+            Hook::PreToolUse | Hook::PermissionRequest | Hook::Elicitation => {
+                self.registry.attach(new, resumed.is_some()).await
+            }
         };
         match attached {
             Ok(Attached::Waiting(wait)) => Ok(Taken::Parked { hook, wait, place }),
             Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.reply(&ask, hook).await?)),
+            Ok(Attached::Over) => Ok(Taken::Replied(None)),
             Err(error) => leave_to_the_terminal(error),
         }
     }
@@ -168,6 +203,7 @@ impl Bridge {
                 reply::pre_tool_use(ask, call.as_ref(), version)
             }
             Hook::PermissionRequest => reply::permission_request(ask, call.as_ref()),
+            Hook::Elicitation => reply::elicitation(ask, call.as_ref()),
         })
     }
 
@@ -199,3 +235,6 @@ fn leave_to_the_terminal<'a>(error: OpenError) -> Result<Taken<'a>, CallError> {
         OpenError::Store(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;

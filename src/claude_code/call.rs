@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -35,8 +36,45 @@ pub(super) struct HookInput {
     pub(super) tool_input: Option<Value>,
     pub(super) tool_response: Option<Value>,
     pub(super) cwd: Option<String>,
+    /// What Claude Code offers to remember, so that it need not ask again.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) permission_suggestions: Option<Value>,
+    /// The subagent that makes the call.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) agent_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) agent_type: Option<String>,
+    /// The calls of a batch that is over.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) tool_calls: Vec<BatchCall>,
+    /// The server that wants a form to be filled in, and the form.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) mcp_server_name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) message: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) requested_schema: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) url: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) elicitation_id: Option<String>,
     /// Any value, so that a strange one does not spoil the rest.
     transcript_path: Option<Value>,
+}
+
+/// A field that other events use for something else, so a strange value must not spoil the rest.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// One call of a batch.
+#[derive(Debug, Deserialize)]
+pub(super) struct BatchCall {
+    #[serde(default)]
+    pub(super) tool_use_id: String,
+    /// What the model was shown: a text, or blocks of content.
+    pub(super) tool_response: Option<Value>,
 }
 
 /// A call as it is kept: the hook's input is there byte for byte.

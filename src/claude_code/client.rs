@@ -57,6 +57,9 @@ pub struct Client {
     /// The mode that the hook was installed with. An unknown mode, as from a newer version, is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// Present if somebody started an unattended run so that it waits for permissions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
 }
 
 impl Client {
@@ -67,11 +70,7 @@ impl Client {
 
     /// The mode that applies to this client. `version` is the version of the client. The result is never [`Mode::Auto`].
     pub(super) fn mode(&self, version: Option<Version>) -> Mode {
-        let attended = match (self.attended.as_deref(), self.entrypoint.as_deref()) {
-            (Some(attended), _) => attended == "1",
-            // Older versions do not send `attended`, but they say how they were started.
-            (None, entrypoint) => entrypoint == Some("cli"),
-        };
+        let attended = self.is_attended();
         match self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default() {
             Mode::Defer if self.can_be_resumed(version) => Mode::Defer,
             Mode::Auto | Mode::Defer if attended => Mode::Race,
@@ -80,9 +79,28 @@ impl Client {
         }
     }
 
-    /// Whether this is an unattended run of `claude -p`. Only such a run can end and be resumed.
+    /// Whether a person is at the terminal.
+    pub(super) fn is_attended(&self) -> bool {
+        match (self.attended.as_deref(), self.entrypoint.as_deref()) {
+            (Some(attended), _) => attended == "1",
+            // Older versions do not send `attended`, but they say how they were started.
+            (None, entrypoint) => entrypoint == Some("cli"),
+        }
+    }
+
+    /// Whether this is an unattended run of `claude -p`.
+    pub(super) fn is_one_shot(&self) -> bool {
+        self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
+    }
+
+    /// Whether this run can end and be resumed.
     pub(super) fn can_be_resumed(&self, version: Option<Version>) -> bool {
-        let is_one_shot = self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli");
-        is_one_shot && version.is_none_or(Version::can_defer)
+        self.is_one_shot() && version.is_none_or(Version::can_defer)
+    }
+
+    /// Whether the call comes from Claude Code. Other agents read the same settings file and run the same hooks, but they do not
+    /// understand the replies. Every version of Claude Code tells its hooks how it was started.
+    pub(super) fn is_claude_code(&self) -> bool {
+        self.entrypoint.is_some() || self.agent.as_deref().is_some_and(|agent| agent.starts_with("claude-code"))
     }
 }

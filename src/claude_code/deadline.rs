@@ -27,6 +27,14 @@ impl Deadline {
         }
     }
 
+    /// The same for a call that cannot be deferred.
+    pub(super) fn without_defer(self) -> Self {
+        match self.then {
+            OnTimeout::Defer => Self { then: OnTimeout::Native, ..self },
+            OnTimeout::Native | OnTimeout::Deny => self,
+        }
+    }
+
     /// When it is over, for a call that comes in now.
     pub(super) fn expires_at(self, now: Timestamp) -> Option<Timestamp> {
         self.after.and_then(|after| now.checked_add(after).ok())

@@ -5,6 +5,7 @@
 //! - `call`, `client`, `version`, `deadline`: what a call says.
 //! - `event`: what a call comes to. `reply`: what an outcome comes to. Both are pure.
 //! - `kinds`: what is special about each kind of ask. A new kind is a new file there.
+//! - `changed_file`: what is in a file that a call would change.
 //! - `transcript`: the records that Claude Code keeps of a session.
 //! - `settings`: our entries in Claude Code's settings files.
 //!
@@ -22,6 +23,7 @@
 
 mod bridge;
 mod call;
+mod changed_file;
 mod client;
 mod deadline;
 mod event;
@@ -31,8 +33,9 @@ pub mod settings;
 mod transcript;
 mod version;
 
-pub use bridge::{Bridge, CallError, Line};
+pub use bridge::{Bridge, CallError, Line, Resumed};
 pub use client::{Client, Mode};
 pub use deadline::Deadline;
+pub use event::Rules;
 pub use kinds::PROBE_TOOL;
 pub use version::Version;

@@ -18,7 +18,7 @@ const IN_A_REFUSAL: &str = "This is not a refusal: the question was answered. Do
 /// `call` is `None` if the stored call is damaged. Then the client is taken for a new version.
 pub(super) fn pre_tool_use(ask: &Ask, call: Option<&Call>, version: Option<Version>) -> Option<Value> {
     let input = match decision(ask, call)? {
-        Decision::Allow(input) => input,
+        Decision::Allow { input, .. } => input.unwrap_or_default(),
         Decision::Deny(reason) => return Some(deny(&reason)),
     };
     let context = context(ask).unwrap_or_default();
@@ -32,16 +32,40 @@ pub(super) fn pre_tool_use(ask: &Ask, call: Option<&Call>, version: Option<Versi
 /// The reply to a `PermissionRequest` hook beside the terminal's dialog. `None` leaves the dialog as it is.
 pub(super) fn permission_request(ask: &Ask, call: Option<&Call>) -> Option<Value> {
     let decision = match decision(ask, call)? {
-        Decision::Allow(input) => json!({"behavior": "allow", "updatedInput": input}),
+        Decision::Allow { input, permissions } => {
+            let mut allow = Map::from_iter([("behavior".to_owned(), json!("allow"))]);
+            allow.extend(input.map(|input| ("updatedInput".to_owned(), Value::Object(input))));
+            if !permissions.is_empty() {
+                allow.insert("updatedPermissions".to_owned(), Value::Array(permissions));
+            }
+            Value::Object(allow)
+        }
         Decision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
     };
     Some(json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}))
 }
 
+/// The reply to an `Elicitation` hook. `None` makes Claude Code open its own dialog.
+pub(super) fn elicitation(ask: &Ask, call: Option<&Call>) -> Option<Value> {
+    let outcome = &ask.settlement.as_ref()?.outcome;
+    let mut output = Map::from_iter([("hookEventName".to_owned(), json!("Elicitation"))]);
+    // A form that was withdrawn belongs to a turn that is over. If it were left undecided, its dialog would come up in the next turn.
+    let is_over = matches!(outcome, Outcome::Withdrawn);
+    match decision(ask, call) {
+        Some(Decision::Allow { input, .. }) => {
+            output.insert("action".to_owned(), json!("accept"));
+            output.extend(input.map(|input| ("content".to_owned(), Value::Object(input))));
+        }
+        None if !is_over => return None,
+        Some(Decision::Deny(_)) | None => drop(output.insert("action".to_owned(), json!("decline"))),
+    }
+    Some(json!({"hookSpecificOutput": output}))
+}
+
 /// The reply to a `PostToolUse` hook. It gives the model the context of an answer that won a race, because `PermissionRequest` cannot carry
 /// it. `None` for any other answer.
 pub(super) fn post_tool_use(ask: &Ask) -> Option<Value> {
-    let context = context(ask).filter(|_| ask.racing)?;
+    let context = context(ask).filter(|_| ask.may_be_answered_elsewhere())?;
     Some(json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}}))
 }
 
@@ -53,10 +77,7 @@ pub(super) fn deferred() -> Value {
 /// What the outcome means for the call. `None` if the call goes on as if there were no hook.
 fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
     match &ask.settlement.as_ref()?.outcome {
-        Outcome::Answered(answer) => {
-            let tool_input = call.and_then(|call| call.hook.tool_input.as_ref());
-            Some(kinds::of(ask.kind).decide(ask, answer, tool_input))
-        }
+        Outcome::Answered(answer) => Some(kinds::of(ask.kind).decide(ask, answer, call.map(|call| &call.hook))),
         _ => refusal(ask).map(Decision::Deny),
     }
 }
@@ -64,7 +85,7 @@ fn decision(ask: &Ask, call: Option<&Call>) -> Option<Decision> {
 /// The text that tells the model about an answer. `None` if the answer came from the terminal, or if there is none.
 fn context(ask: &Ask) -> Option<String> {
     match &ask.settlement.as_ref()?.outcome {
-        Outcome::Answered(answer) => Some(kinds::of(ask.kind).context(ask, answer)),
+        Outcome::Answered(answer) => kinds::of(ask.kind).context(ask, answer),
         _ => None,
     }
 }
@@ -119,7 +140,7 @@ mod tests {
 
     use super::super::client::Client;
     use super::super::deadline::Deadline;
-    use super::super::event::{HookEvent, event};
+    use super::super::event::{HookEvent, Rules, event};
     use super::*;
     use crate::ask::{Answer, AskId, Channel, Host, Settlement, Source};
 
@@ -143,7 +164,8 @@ mod tests {
         });
         let (body, deadline) = (call.to_string(), Deadline { after: None, then: on_timeout });
         let call = Call::read(body.as_bytes(), Client::default()).unwrap();
-        let event = event(call, body.as_bytes(), None, deadline, Timestamp::UNIX_EPOCH);
+        let rules = Rules { deadline, unattended_waits: false };
+        let event = event(call, body.as_bytes(), None, None, rules, Timestamp::UNIX_EPOCH);
         let Ok(HookEvent::Ask(new)) = event else { panic!("not an ask") };
         let ask = Ask {
             id: AskId(1),

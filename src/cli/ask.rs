@@ -101,6 +101,7 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
         options: args.options.iter().map(option).collect(),
         multi_select: args.multi,
         free_text: !args.only,
+        optional: false,
     };
     let directory = std::env::current_dir().context("the current directory is gone")?;
     Ok(AskRequest {

@@ -30,7 +30,7 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     })?;
     match picked {
         Picked::Answer { answers, notes } => {
-            let request = AnswerRequest { answers, notes, partial: false };
+            let request = AnswerRequest { answers, notes, partial: false, edited: None };
             match ended::settled(client.answer(&ask.key, &request)) {
                 Ok(settled) => answer::tell(&settled),
                 Err(error) => {

@@ -63,7 +63,7 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
         Err(texts) => texts.into(),
     };
     let answers = chosen.into_iter().map(|(question, texts)| (question.to_owned(), value(texts))).collect();
-    Ok(AnswerRequest { answers, notes, partial: given.partial })
+    Ok(AnswerRequest { answers, notes, partial: given.partial, edited: None })
 }
 
 fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Given<'_>) -> anyhow::Result<()> {

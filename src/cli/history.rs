@@ -40,7 +40,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let search = Search {
         text: args.text.clone(),
-        project: args.project.as_deref().map(real_name).transpose()?,
+        project: args.project.as_deref().map(|dir| real_name(dir, "or search by text")).transpose()?,
         opened_since: args.since,
         limit: args.limit,
     };
@@ -64,12 +64,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A directory as askers name theirs.
-fn real_name(dir: &Path) -> anyhow::Result<String> {
+/// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
+pub(super) fn real_name(dir: &Path, otherwise: &str) -> anyhow::Result<String> {
     match dir.canonicalize() {
         Ok(dir) => Ok(dir.to_string_lossy().into_owned()),
         Err(error) => {
-            Err(hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text."))
+            Err(hinted(format!("{}: {error}", dir.display()), format!("Name a directory that exists, {otherwise}.")))
         }
     }
 }
@@ -85,6 +85,7 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
         .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
     let what = match outcome.kind {
         OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
+        OutcomeKind::Answered if channel == Some(Channel::Away) => "answered while away",
         OutcomeKind::Answered => "answered",
         OutcomeKind::AnsweredInTerminal => "answered in the terminal",
         OutcomeKind::Dismissed => "dismissed",

@@ -43,6 +43,27 @@ pub struct Config {
     pub lan_address: Option<LanAddress>,
     /// How people and programs are told that a question waits.
     pub notify: Notify,
+    /// What happens to permission requests.
+    pub permissions: Permissions,
+}
+
+/// The table `[permissions]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Permissions {
+    /// What happens if nobody is at a terminal, as in `claude -p`.
+    pub unattended: Unattended,
+}
+
+/// What happens to a permission request of a session without a person at a terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unattended {
+    /// The run waits until somebody decides in Answerback.
+    Wait,
+    /// Claude Code decides as without Answerback: it refuses, or asks its host.
+    #[default]
+    Native,
 }
 
 /// How much is logged.
@@ -68,6 +89,7 @@ impl Default for Config {
             public_url: None,
             lan_address: None,
             notify: Notify::default(),
+            permissions: Permissions::default(),
         }
     }
 }
@@ -166,6 +188,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::Kind;
 
     fn load(text: &str) -> Result<Config, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
@@ -182,12 +205,52 @@ mod tests {
 
     #[test]
     fn every_key_can_be_set() {
-        let config =
-            load("port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n")
-                .unwrap();
+        let config = load(
+            "port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n\
+             [permissions]\nunattended = \"wait\"\n",
+        )
+        .unwrap();
+        assert_eq!(config.permissions.unattended, Unattended::Wait);
         assert_eq!(config.timeout(), Some(SignedDuration::from_mins(1)));
         assert_eq!((config.port, config.on_timeout), (0, OnTimeout::Defer));
         assert_eq!((config.retention(), config.log_level), (SignedDuration::from_hours(24), LogLevel::Debug));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_permission_unless_the_user_says_so() {
+        assert_eq!(Config::default().permissions.unattended, Unattended::Native);
+        assert_eq!(load("[permissions]\n").unwrap(), Config::default());
+        assert_eq!(load("[permissions]\nunattended = \"native\"\n").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn only_questions_have_buttons_unless_other_kinds_are_named() {
+        let reachable = "public_url = \"https://a.example\"\n[notify]\ndetails = true\n";
+        let buttons =
+            |notify: &Notify| Kind::ALL.into_iter().filter(|kind| notify.has_buttons(*kind)).collect::<Vec<_>>();
+        assert_eq!(buttons(&Notify::default()), [Kind::Question]);
+        for (text, expected) in [
+            ("", &[Kind::Question][..]),
+            ("buttons = [\"question\"]\n", &[Kind::Question]),
+            ("buttons = []\n", &[]),
+            ("buttons = [\"permission\"]\n", &[Kind::Permission]),
+            ("buttons = [\"plan\", \"question\", \"plan\"]\n", &[Kind::Question, Kind::Plan]),
+        ] {
+            assert_eq!(buttons(&load(&format!("{reachable}{text}")).unwrap().notify), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_notification_shows_is_set_for_each_kind() {
+        let shown = |text: &str| {
+            let notify = load(text).unwrap().notify;
+            Kind::ALL.into_iter().filter(|kind| notify.shows(*kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(""), []);
+        assert_eq!(shown("[notify]\ndetails = false\n"), []);
+        assert_eq!(shown("[notify]\ndetails = true\n"), Kind::ALL);
+        assert_eq!(shown("[notify]\ndetails = [\"question\", \"plan\"]\n"), [Kind::Question, Kind::Plan]);
+        assert!(load("[notify]\ndetails = [\"password\"]\n").is_err());
     }
 
     #[test]
@@ -211,6 +274,9 @@ mod tests {
             ("\n[notify.webhook]\nsecret = \"s\"\n", "url"),
             ("[notify]\nntfy = { url = \"https://ntfy.sh/t\", buttons = true }\n", "details"),
             ("[notify]\ndesktop = { command = [] }\n", "command"),
+            ("[notify]\nbuttons = [\"question\"]\n", "details"),
+            ("[notify]\nbuttons = [\"form\"]\n", "form"),
+            ("[permissions]\nunattended = \"allow\"\n", "allow"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::address::{UrlError, WebUrl};
+use crate::ask::Kind;
 
 /// The table `[notify]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -14,14 +15,46 @@ use crate::address::{UrlError, WebUrl};
 pub struct Notify {
     /// How long a question that is also in the terminal waits before anybody is told elsewhere.
     delay_seconds: u32,
-    /// Whether notifications show the question and its options.
-    pub details: bool,
+    /// Which asks notifications show with their text and their options.
+    details: Kinds,
+    /// The kinds of asks whose notifications may have buttons.
+    buttons: Option<Spanned<Vec<ButtonKind>>>,
     /// Notifications on this machine's screen.
     pub desktop: Desktop,
     /// Notifications on a phone, through ntfy.
     pub ntfy: Option<Ntfy>,
     /// Events for a program.
     pub webhook: Option<Webhook>,
+}
+
+/// Which asks a setting is about: all of them, none, or those of the kinds that are named.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Kinds {
+    All(bool),
+    Named(Vec<Kind>),
+}
+
+impl Kinds {
+    fn has(&self, kind: Kind) -> bool {
+        match self {
+            Self::All(all) => *all,
+            Self::Named(kinds) => kinds.contains(&kind),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        Kind::ALL.iter().all(|kind| !self.has(*kind))
+    }
+}
+
+/// A kind of ask that a button can answer. A form has none: it needs more than one press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ButtonKind {
+    Question,
+    Plan,
+    Permission,
 }
 
 /// The table `[notify.desktop]`.
@@ -50,7 +83,7 @@ pub struct Ntfy {
     /// How much attention the phone draws to it.
     #[serde(default)]
     pub priority: Priority,
-    /// Whether options become buttons that answer. By default, on if the other settings allow it.
+    /// Whether there are buttons at all. By default, on if the other settings allow it.
     buttons: Option<Spanned<bool>>,
 }
 
@@ -89,7 +122,14 @@ pub struct Secret(String);
 
 impl Default for Notify {
     fn default() -> Self {
-        Self { delay_seconds: 15, details: false, desktop: Desktop::default(), ntfy: None, webhook: None }
+        Self {
+            delay_seconds: 15,
+            details: Kinds::All(false),
+            buttons: None,
+            desktop: Desktop::default(),
+            ntfy: None,
+            webhook: None,
+        }
     }
 }
 
@@ -99,17 +139,37 @@ impl Notify {
         Duration::from_secs(self.delay_seconds.into())
     }
 
+    /// Whether notifications show the text and the options of such asks.
+    pub fn shows(&self, kind: Kind) -> bool {
+        self.details.has(kind)
+    }
+
+    /// Whether such asks may be answered with the button of a notification. Whoever can read the notification can press it, so only
+    /// questions have buttons unless other kinds are named. `[notify.ntfy]` can still turn all of them off.
+    pub fn has_buttons(&self, kind: Kind) -> bool {
+        let Some(kinds) = &self.buttons else { return kind == Kind::Question };
+        let kind = match kind {
+            Kind::Question => ButtonKind::Question,
+            Kind::Plan => ButtonKind::Plan,
+            Kind::Permission => ButtonKind::Permission,
+            Kind::Form => return false,
+        };
+        kinds.as_ref().contains(&kind)
+    }
+
     /// Settings that contradict each other: where in the file, and why.
     pub(super) fn check(&self, has_public_url: bool) -> Result<(), (usize, &'static str)> {
-        let Some(buttons) = self.ntfy.as_ref().and_then(|ntfy| ntfy.buttons.as_ref()) else { return Ok(()) };
-        let problem = match (buttons.as_ref(), self.details, has_public_url) {
-            (true, false, _) => "buttons show the options: set details = true in [notify], or leave buttons out",
-            (true, true, false) => {
-                "a button must reach this machine: set public_url, above the tables, or leave buttons out"
-            }
-            _ => return Ok(()),
+        let problem = match (!self.details.is_empty(), has_public_url) {
+            (false, _) => "buttons show the options: set details = true in [notify], or leave buttons out",
+            (true, false) => "a button must reach this machine: set public_url, above the tables, or leave buttons out",
+            (true, true) => return Ok(()),
         };
-        Err((buttons.span().start, problem))
+        let kinds = self.buttons.as_ref().filter(|kinds| !kinds.as_ref().is_empty()).map(|kinds| kinds.span().start);
+        let of_ntfy = self.ntfy.as_ref().and_then(|ntfy| ntfy.buttons.as_ref()).filter(|buttons| *buttons.as_ref());
+        match kinds.or(of_ntfy.map(|buttons| buttons.span().start)) {
+            Some(at) => Err((at, problem)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn holds_secrets(&self) -> bool {

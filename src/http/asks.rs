@@ -179,7 +179,8 @@ pub(super) async fn answer(
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
-    let words = Words { answers: request.answers, notes: request.notes, partial: request.partial };
+    let AnswerRequest { answers, notes, partial, edited } = request;
+    let words = Words { answers, notes, partial, edited };
     let settled = app.inbox.answer(&key, &words, &caller).await.map_err(Problem::from);
     if caller.may_read() {
         return settled.map(|ask| view(&ask).into_response());

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 
 use crate::access::Caller;
 use crate::api::{HookInput, HookOutput, Problem};
-use crate::ask::HTTP_ASKER;
-use crate::claude_code::{CallError, Client, Line};
+use crate::ask::{AskKey, HTTP_ASKER};
+use crate::claude_code::{CallError, Client, Line, Resumed};
 
 use super::App;
 use super::extract::JsonBytes;
@@ -29,7 +29,8 @@ use super::plain_stream::PlainStream;
         ("x-answerback-agent-pid" = Option<String>, Header, nullable = false, description = "The agent's process"),
         ("x-answerback-mode" = Option<String>, Header, nullable = false,
             description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
-        ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "There if the same call is made again after a lost connection"),
+        ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "Present if the same call is made again after a lost connection: the key of its ask, from `x-answerback-ask` of the interim reply"),
+        ("x-answerback-waits" = Option<String>, Header, nullable = false, description = "Present if an unattended run is to wait for permissions and plans"),
     ),
     request_body(content = HookInput, description = "The hook's input"),
     responses(
@@ -42,7 +43,8 @@ pub(super) async fn claude_code(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
-    let resumed = headers.contains_key("x-answerback-resumed");
+    let resumed =
+        headers.get("x-answerback-resumed").map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
     let client = client(&headers, &caller);
     // The call may be parked for hours, and does not need them.
     drop((headers, caller));
@@ -73,9 +75,9 @@ impl From<CallError> for Problem {
 struct HookLine(Option<PlainStream>);
 
 impl Line for HookLine {
-    async fn say_parked(&self) {
+    async fn say_parked(&self, key: &AskKey) {
         if let Some(plain) = &self.0 {
-            plain.say_parked().await;
+            plain.say_parked(key.as_str()).await;
         }
     }
 
@@ -96,5 +98,6 @@ fn client(headers: &HeaderMap, caller: &Caller) -> Client {
         agent: get("x-answerback-agent"),
         agent_pid: if over_http { Some(HTTP_ASKER.to_owned()) } else { get("x-answerback-agent-pid") },
         mode: get("x-answerback-mode"),
+        waits: get("x-answerback-waits"),
     }
 }

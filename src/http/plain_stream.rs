@@ -11,8 +11,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// The interim reply that tells a hook that its question is stored and its call is parked.
-const PARKED: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
+/// The interim reply that tells a hook that its question is stored and its call is parked. The key of the ask follows.
+const PARKED: &str = "HTTP/1.1 102 Processing\r\nx-answerback-ask: ";
 
 /// A connection without TLS. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -49,10 +49,11 @@ impl PlainStream {
     /// Tells a hook on the socket that its question is stored and that the reply may take long. This is safe only during the first request
     /// of a connection, before its reply. At that time hyper writes nothing, so the two cannot mix their bytes. A hook makes only one
     /// request on a connection.
-    pub(super) async fn say_parked(&self) {
+    pub(super) async fn say_parked(&self, key: &str) {
         // Clients on TCP use HTTP libraries. These have time limits of their own and may not expect an interim reply.
         let Self::Socket(stream) = self else { return };
-        let mut rest = PARKED;
+        let reply = format!("{PARKED}{key}\r\n\r\n");
+        let mut rest = reply.as_bytes();
         while !rest.is_empty() {
             match stream.writable().await.and_then(|()| stream.try_write(rest)) {
                 Ok(written) => rest = &rest[written..],

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::access::Tickets;
-use crate::ask::{Ask, Question};
+use crate::ask::permission::{ALLOW_ONCE, DENY};
+use crate::ask::{Ask, Kind, Question};
 use crate::client::answer_path;
 use crate::config::{self, NtfyUrl, Priority, Secret};
 
@@ -27,18 +28,24 @@ pub struct Ntfy {
     priority: Priority,
     /// `None` means no buttons.
     tickets: Option<Tickets>,
+    /// Which kinds of asks have buttons.
+    buttons: Vec<Kind>,
     wording: Arc<Wording>,
 }
 
 impl Ntfy {
-    pub(super) fn new(config: &config::Ntfy, wording: &Arc<Wording>, tickets: Option<&Tickets>) -> Self {
-        // The label of a button is a detail of the question.
-        let with_buttons = config.wants_buttons() && wording.includes_details();
+    pub(super) fn new(
+        config: &config::Ntfy,
+        buttons: Vec<Kind>,
+        wording: &Arc<Wording>,
+        tickets: Option<&Tickets>,
+    ) -> Self {
         Self {
             url: config.url.clone(),
             token: config.token.clone(),
             priority: config.priority,
-            tickets: tickets.filter(|_| with_buttons).cloned(),
+            tickets: tickets.filter(|_| config.wants_buttons()).cloned(),
+            buttons,
             wording: Arc::clone(wording),
         }
     }
@@ -76,6 +83,10 @@ impl Ntfy {
     fn actions(&self, asks: &[Arc<Ask>]) -> Option<Value> {
         let (tickets, public_url) = (self.tickets.as_ref()?, self.wording.public_url()?);
         let [ask] = asks else { return None };
+        // The label of a button is a detail of the ask.
+        if !self.buttons.contains(&ask.kind) || !self.wording.shows(ask) {
+            return None;
+        }
         let mut questions = ask.questions.iter();
         let question = questions.next().filter(|question| !question.multi_select && !question.options.is_empty())?;
         if questions.next().is_some() {
@@ -84,9 +95,19 @@ impl Ntfy {
         let url = format!("{}{}", public_url.as_str(), answer_path(ask.key.as_str()));
         let ticket = tickets.issue(ask);
         let view = json!({"action": "view", "label": "Open", "url": self.wording.link(ask)?, "clear": false});
-        let all_fit = question.options.len() <= MAX_BUTTONS;
+        if ask.kind == Kind::Permission && !self.wording.shows_all(ask) {
+            // Nobody may allow what they cannot see.
+            return Some(json!([view]));
+        }
+        let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+        let labels = match ask.kind {
+            // A rule is granted where there is room to read it.
+            Kind::Permission => vec![ALLOW_ONCE, DENY],
+            _ => labels,
+        };
+        let all_fit = labels.len() <= MAX_BUTTONS;
         let shown = if all_fit { MAX_BUTTONS } else { MAX_BUTTONS - 1 };
-        let labels = question.options.iter().take(shown).map(|option| option.label.as_str());
+        let labels = labels.into_iter().take(shown);
         let mut actions: Vec<_> = labels.map(|label| button(&url, &ticket, question, label)).collect();
         if !all_fit {
             actions.push(view.clone());
@@ -109,18 +130,19 @@ fn button(url: &str, ticket: &str, question: &Question, label: &str) -> Value {
 mod tests {
     use super::*;
     use crate::access::{Token, Tokens};
-    use crate::ask::samples::ask;
+    use crate::ask::samples::{self, ask};
     use crate::ask::{QuestionOption, Questions};
     use crate::config::Config;
 
-    fn ntfy(details: bool) -> Ntfy {
+    fn ntfy(notify: &str) -> Ntfy {
         let text = format!(
-            "public_url = \"https://a.example\"\nnotify = {{ details = {details}, ntfy = {{ url = \"https://n.example/t\" }} }}"
+            "public_url = \"https://a.example\"\nnotify = {{ {notify}, ntfy = {{ url = \"https://n.example/t\" }} }}"
         );
         let config: Config = toml::from_str(&text).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let wording = Arc::new(Wording::new(&config));
-        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), &wording, Some(&Tickets::new(&tokens)))
+        let buttons = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
+        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), buttons, &wording, Some(&Tickets::new(&tokens)))
     }
 
     fn with(change: impl FnOnce(&mut Vec<Question>)) -> Option<Vec<(String, String)>> {
@@ -128,7 +150,7 @@ mod tests {
         let mut questions: Vec<Question> = ask.questions.into();
         change(&mut questions);
         ask.questions = Questions::new(questions).unwrap();
-        let actions = ntfy(true).actions(&[Arc::new(ask)])?;
+        let actions = ntfy("details = true").actions(&[Arc::new(ask)])?;
         let text = |action: &Value, name: &str| action[name].as_str().unwrap().to_owned();
         Some(actions.as_array().unwrap().iter().map(|a| (text(a, "action"), text(a, "label"))).collect())
     }
@@ -153,8 +175,30 @@ mod tests {
         assert!(of(|q| q[0].options.clear()).is_empty());
         assert!(of(|q| q.push(Question { question: "Else?".into(), ..q[0].clone() })).is_empty());
         assert_eq!(of(|q| q[0].question = "Q".repeat(2000)), ["view Open"]);
-        assert_eq!(ntfy(false).actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
+        assert_eq!(ntfy("details = false").actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
+        assert_eq!(ntfy("details = true, buttons = []").actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
         let two = [Arc::new(ask(1, "s__t", "shop", 1)), Arc::new(ask(2, "s__u", "shop", 1))];
-        assert_eq!(ntfy(true).actions(&two), None);
+        assert_eq!(ntfy("details = true").actions(&two), None);
+    }
+
+    #[test]
+    fn a_permission_has_buttons_only_by_name_and_only_if_all_of_it_is_shown() {
+        let labels = |ntfy: &Ntfy, ask: Ask| {
+            let actions = ntfy.actions(&[Arc::new(ask)])?;
+            Some(
+                actions
+                    .as_array()?
+                    .iter()
+                    .map(|action| action["label"].as_str().unwrap().to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(labels(&ntfy("details = true"), samples::permission()), None);
+        let named = ntfy("details = true, buttons = [\"permission\"]");
+        // A rule is not granted from a notification.
+        assert_eq!(labels(&named, samples::permission()).unwrap(), ["Allow once", "Deny"]);
+        let subject = json!({"tool": "Bash", "command": "npm test\nrm -rf /"});
+        let split = Ask { subject: Some(serde_json::from_value(subject).unwrap()), ..samples::permission() };
+        assert_eq!(labels(&named, split).unwrap(), ["Open"]);
     }
 }

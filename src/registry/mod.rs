@@ -7,6 +7,7 @@
 //! - No map guard lives across an `.await`.
 //! - It knows no Claude Code. An asker is whoever waits, and a race is a race with any other dialog.
 
+mod calls;
 mod feed;
 mod open_asks;
 mod race;
@@ -25,6 +26,8 @@ use crate::ask::{
 };
 use crate::store::{AskPage, Filter, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
 
+use calls::Calls;
+pub use calls::NamedCall;
 pub use feed::Feed;
 #[cfg(test)]
 pub(crate) use feed::MAX_CHANGES;
@@ -50,6 +53,7 @@ pub struct Registry(Arc<Shared>);
 struct Shared {
     store: Store,
     open: Arc<OpenAsks>,
+    calls: Calls,
     runtime: Handle,
 }
 
@@ -60,6 +64,8 @@ pub enum Attached {
     Waiting(Wait),
     /// The ask has its outcome already.
     Settled(Arc<Ask>),
+    /// The call is over, and nobody needs an answer.
+    Over,
 }
 
 /// Why an ask is not opened.
@@ -115,7 +121,8 @@ impl Registry {
         let open = Arc::new(OpenAsks::new(snapshot));
         let projection = Arc::clone(&open);
         let store = opening.start(Box::new(move |change| projection.apply(change)))?;
-        let registry = Self(Arc::new(Shared { store: store.clone(), open, runtime: Handle::current() }));
+        let registry =
+            Self(Arc::new(Shared { store: store.clone(), open, calls: Calls::default(), runtime: Handle::current() }));
         for ask in registry.0.open.all() {
             registry.watch_deadline(&ask);
             registry.withdraw_unless_parked(&ask.key, RETURN_GRACE);

@@ -146,7 +146,7 @@ impl OpenAsks {
             }
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
-                    if ask.racing && open.waiters.parking().arrivals == 0 {
+                    if ask.racing && ask.kind.is_announced() && open.waiters.parking().arrivals == 0 {
                         self.keep_unclaimed(ask);
                     }
                     open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));

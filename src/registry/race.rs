@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ask::{Answer, Ask, Channel, HTTP_ASKER, NewAsk, Outcome, Receipt, Report, Source};
+use crate::ask::{Ask, Channel, HTTP_ASKER, NewAsk, News, Outcome, Receipt, Report, Source};
 use crate::store::StoreError;
 
+use super::calls::{Known, NamedCall};
 use super::{Attached, OpenError, Registry, SettleError, Wait};
 
 /// What a call has in common with the dialog it opens: the session, the process that asks, and a digest of the questions.
@@ -29,13 +30,35 @@ pub(super) fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
     ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
+/// Whether a refusal proves that the agent received an answer. The end of a batch of calls is also reported for calls that ran.
+fn needs_receipt(ask: &Ask, news: &News) -> bool {
+    let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
+    ask.receipt.is_none() && sent.is_some_and(|sent| ask.was_followed(sent, news))
+}
+
 impl Registry {
+    /// An agent is about to make a call.
+    pub fn announce_call(&self, call: NamedCall) {
+        self.0.calls.announce(call);
+    }
+
     /// Parks an asker that does not name its call: on the ask that its call has opened, or on one of its own. See
     /// [`attach`](Self::attach) for `resumed`.
-    pub async fn attach_to_race(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+    pub async fn attach_to_race(&self, mut new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let session = new.key.session().to_owned();
         let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
-        let fingerprint = Fingerprint { session: &session, asker: new.asker.as_deref(), digest: &digest };
+        let asker = new.asker.clone();
+        let fingerprint = Fingerprint { session: &session, asker: asker.as_deref(), digest: &digest };
+        if !new.kind.is_announced() {
+            // Only the ask of this very call will do. The answer to an equal call was not given for this one.
+            match self.0.calls.take(fingerprint) {
+                // A name that was used before would bring back the answer of that time.
+                Known::Named(key) if self.get(&key).await?.is_none() => new.key = key,
+                Known::Named(_) | Known::Unknown => {}
+                Known::Over => return Ok(Attached::Over),
+            }
+            return self.attach(new, resumed).await;
+        }
         if let Some(parked) = self.0.open.park_matching(fingerprint) {
             return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
         }
@@ -52,27 +75,28 @@ impl Registry {
         self.attach(new, resumed).await
     }
 
-    /// Takes an agent's report of the answers it has for its call. Returns the ask as it is then, or `None` if the report is about none.
+    /// Takes an agent's report about one of its calls. Returns the ask as it is then, or `None` if the report is about none.
     ///
-    /// If the ask raced the agent's dialog and is open, the answers came from there, and the report settles it. In every other case
-    /// the report only proves what the agent received: it can settle nothing, whoever sends it.
+    /// If the ask could be answered elsewhere and is open, it was answered there, and the report settles it. In every other case the
+    /// report only proves what the agent received: it can settle nothing, whoever sends it.
     pub async fn report(&self, report: Report) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.0.calls.end(&report.key);
         let Some(ask) = self.ask_of(&report).await? else { return Ok(None) };
-        let Report { asker, mut answers, mut notes, .. } = report;
-        answers.retain(|question, _| ask.questions.get(question).is_some());
-        notes.retain(|question, _| ask.questions.get(question).is_some());
+        if matches!(report.news, News::Refused(_)) && !ask.is_open() && !needs_receipt(&ask, &report.news) {
+            return Ok(Some(ask));
+        }
+        let behind = ask.answer_behind(&report.news);
         let ask = if ask.is_open() {
             // Nobody could answer in a terminal that shows no dialog, or in the terminal of another process.
-            if !ask.racing || ask.asker != asker {
+            if !ask.may_be_answered_elsewhere() || ask.asker != report.asker {
                 tracing::warn!(key = %ask.key, "a report about a question that waits here was ignored");
                 return Ok(None);
             }
             let by = Source { channel: Channel::Terminal, agent: None, device: None };
             // The call is over. If nobody said anything, that is no answer.
-            let (outcome, by) = if answers.is_empty() {
-                (Outcome::Withdrawn, None)
-            } else {
-                (Outcome::AnsweredInTerminal(Answer { answers: answers.clone(), notes }), Some(by))
+            let (outcome, by) = match behind.clone() {
+                Some(answer) => (Outcome::AnsweredInTerminal(answer), Some(by)),
+                None => (Outcome::Withdrawn, None),
             };
             match self.settle(ask.id, outcome, by).await {
                 Ok(ask) | Err(SettleError::Conflict(ask) | SettleError::Gone(ask)) => ask,
@@ -81,35 +105,67 @@ impl Registry {
         } else {
             ask
         };
-        let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
-        let as_sent = sent.is_some_and(|sent| sent.answers == answers);
-        if !as_sent {
+        let sent = match ask.settlement.as_ref().map(|settlement| &settlement.outcome) {
+            // The report itself said so.
+            Some(Outcome::AnsweredInTerminal(answer)) if Some(answer) == behind.as_ref() => Some(answer),
+            Some(outcome) => outcome.answer().filter(|sent| ask.was_followed(sent, &report.news)),
+            None => None,
+        };
+        if sent.is_none() {
             tracing::warn!(key = %ask.key, "the agent received something else than what was sent");
         }
-        let receipt = Receipt { answers, as_sent, at: Timestamp::now() };
+        let received = sent.or(behind.as_ref()).map(|answer| answer.answers.clone()).unwrap_or_default();
+        let receipt = Receipt { answers: received, as_sent: sent.is_some(), at: Timestamp::now() };
         Ok(Some(self.0.store.receive(ask.id, receipt).await?.unwrap_or(ask)))
     }
 
     /// The ask that a report is about. A dialog that did not name its call may have opened it.
     async fn ask_of(&self, report: &Report) -> Result<Option<Arc<Ask>>, StoreError> {
-        let found = match self.get(&report.key).await? {
-            Some(ask) => Some(ask),
-            None => {
-                let (session, digest) = (report.key.session().to_owned(), report.digest.clone());
-                let raced = self.0.store.ask_with_digest(session, digest).await?;
-                raced.filter(|ask| ask.racing && ask.asker == report.asker && ask.key.is_unnamed())
+        let found = match (self.get(&report.key).await?, &report.digest) {
+            (Some(ask), _) => Some(ask),
+            (None, Some(digest)) => {
+                let raced = self.0.store.ask_with_digest(report.key.session().to_owned(), digest.clone()).await?;
+                raced.filter(|ask| ask.may_be_answered_elsewhere() && ask.asker == report.asker && ask.key.is_unnamed())
             }
+            (None, None) => None,
         };
         let is_over_http = report.asker.as_deref() == Some(HTTP_ASKER);
-        Ok(found.filter(|ask| ask.digest.as_ref() == Some(&report.digest) && ask.is_over_http() == is_over_http))
+        Ok(found.filter(|ask| {
+            let is_same = report.digest.is_none() || ask.digest == report.digest || ask.is_edited();
+            is_same && ask.is_over_http() == is_over_http
+        }))
     }
 
-    /// A process of the agent goes on without an answer. What it raced for is withdrawn; at its end, so is everything else it asked.
-    pub async fn session_went_on(&self, session: &str, asker: Option<&str>, has_ended: bool) -> Result<(), StoreError> {
+    /// A thread of an agent goes on without an answer: the agent itself, or one of its subagents. What it asked is withdrawn.
+    pub async fn thread_went_on(
+        &self,
+        session: &str,
+        asker: Option<&str>,
+        subagent: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.0.calls.end_all(session, asker, Some(subagent));
+        if subagent.is_none() {
+            self.0.open.forget_unclaimed(session, asker);
+        }
+        self.withdraw_where(session, asker, |ask| ask.ends_with_turn() && ask.subagent() == subagent).await
+    }
+
+    /// A process of the agent has ended. Everything that it asked is withdrawn.
+    pub async fn process_ended(&self, session: &str, asker: Option<&str>) -> Result<(), StoreError> {
+        self.0.calls.end_all(session, asker, None);
         self.0.open.forget_unclaimed(session, asker);
+        self.withdraw_where(session, asker, |_| true).await
+    }
+
+    async fn withdraw_where(
+        &self,
+        session: &str,
+        asker: Option<&str>,
+        is_over: impl Fn(&Ask) -> bool,
+    ) -> Result<(), StoreError> {
         for ask in self.0.open.of_session(session, asker) {
             if self.watches_over(&ask)
-                && (has_ended || ask.racing)
+                && is_over(&ask)
                 && !ask.deferred
                 && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
             {

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey, Host, Kind, Origin, Report};
+use crate::ask::{Answer, AskKey, Host, Kind, News, Origin, Report};
 use crate::store::OtherWriter;
 use crate::store::samples::in_scratch_dir;
 
@@ -35,6 +35,7 @@ impl World {
         match self.registry.attach(new, false).await.unwrap() {
             Attached::Waiting(wait) => wait,
             Attached::Settled(ask) => panic!("settled: {ask:?}"),
+            Attached::Over => panic!("over"),
         }
     }
 
@@ -71,7 +72,7 @@ fn ask(timeout: Option<i64>) -> NewAsk {
 
 fn answered() -> Outcome {
     let answers = [("Which?".to_owned(), "A".to_owned())].into_iter().collect();
-    Outcome::Answered(Answer { answers, notes: Default::default() })
+    Outcome::Answered(Answer { answers, notes: Default::default(), edited: None })
 }
 
 /// Lets a future begin, and drops it while the store has its hands full.
@@ -197,7 +198,7 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
     assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
     // Neither its deadline, nor the grace of an asker that leaves, nor the end of its session ends it here.
     drop(registry.attach(NewAsk { key: theirs.clone(), ..ask(None) }, false).await.unwrap());
-    registry.session_went_on("s", None, true).await.unwrap();
+    registry.process_ended("s", None).await.unwrap();
     sleep(GRACE + Duration::from_millis(500)).await;
     assert!(registry.get(&theirs).await.unwrap().unwrap().is_open());
 }
@@ -265,10 +266,11 @@ async fn play(steps: &[Step]) {
             Step::Received(id) => {
                 let answers = [("Which?".to_owned(), "B".to_owned())].into_iter().collect();
                 let notes = Default::default();
-                let report = Report { key: named(id), asker: None, digest: "same".into(), answers, notes };
+                let news = News::Answers { answers, notes };
+                let report = Report { key: named(id), asker: None, digest: Some("same".into()), news };
                 registry.report(report).await.unwrap();
             }
-            Step::WentOn => registry.session_went_on("s", None, false).await.unwrap(),
+            Step::WentOn => registry.thread_went_on("s", None, None).await.unwrap(),
             Step::HangUp => waits.pop().into_iter().for_each(|wait| wait.abort()),
             Step::Restart => {
                 // Parked askers lose their connection with the daemon.
@@ -289,7 +291,7 @@ async fn play(steps: &[Step]) {
             }
         }
     }
-    registry.session_went_on("s", None, true).await.unwrap();
+    registry.process_ended("s", None).await.unwrap();
     assert_eq!(registry.0.open.len(), 0, "a question is left open");
     for wait in waits {
         let ended = timeout(Duration::from_secs(10), wait).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::ask::Ask;
+use crate::ask::{Ask, AskKey};
 
 use super::Registry;
 use super::open_asks::{Parked, Signal};
@@ -31,6 +31,11 @@ impl Wait {
     pub(super) fn new(registry: Registry, parked: Parked) -> Self {
         let signal = parked.waiters.signal.subscribe();
         Self { registry, parked, signal }
+    }
+
+    /// The name of the ask.
+    pub fn key(&self) -> &AskKey {
+        &self.parked.ask.key
     }
 
     /// Waits for as long as it takes. Safe to cancel: that drops the wait.

@@ -1,39 +1,55 @@
 //! The kinds of asks that calls of Claude Code can open. Each kind has a file here. The file turns a call into questions, and an answer
 //! into a decision about the call. Everything else is common to all kinds.
 
+mod diff;
+mod form;
+mod permission;
+mod plan;
 mod question;
 mod tool_input;
 
-use indexmap::IndexMap;
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
-use crate::ask::{Answer, Ask, Kind, Questions, Subject};
+use crate::ask::{Answer, Ask, Kind, News, Questions, Subject};
 
 use super::call::HookInput;
 
+use form::Form;
+use permission::Permission;
+use plan::Plan;
 pub use question::PROBE_TOOL;
 use question::Question;
 pub(super) use tool_input::InputError;
 
 /// What is special about one kind.
 pub(super) trait CallKind: Sync {
-    /// Whether a call of this tool is of this kind.
+    /// Whether a call is of this kind.
     fn is_asked_by(&self, hook: &HookInput) -> bool;
 
-    /// The questions of a call, from the input of its tool.
-    fn asked(&self, hook: &HookInput) -> Result<Asked, InputError>;
+    /// The file that the call would change. A person wants to see what is in it now.
+    fn reads(&self, _hook: &HookInput) -> Option<PathBuf> {
+        None
+    }
 
-    /// The answers of a call that has run, as Claude Code reports them.
+    /// The questions of a call. `file` is the text of the file that the call would change.
+    fn asked(&self, hook: &HookInput, file: Option<&str>) -> Result<Asked, InputError>;
+
+    /// Equal for equal calls, however their JSON is written.
+    fn digest(&self, hook: &HookInput) -> Result<String, InputError>;
+
+    /// What Claude Code reports about a call that has run.
     fn reported(&self, hook: &HookInput) -> Result<Reported, InputError>;
 
-    /// What an answer means for the call. `tool_input` is `None` if the stored call is damaged.
-    fn decide(&self, ask: &Ask, answer: &Answer, tool_input: Option<&Value>) -> Decision;
+    /// What an answer means for the call. `hook` is `None` if the stored call is damaged.
+    fn decide(&self, ask: &Ask, answer: &Answer, hook: Option<&HookInput>) -> Decision;
 
     /// What the model calls such an ask. Texts for it say "the" before this.
     fn noun(&self) -> &'static str;
 
-    /// The text that tells the model about an answer.
-    fn context(&self, ask: &Ask, answer: &Answer) -> String;
+    /// The text that tells the model about an answer, if the model needs one.
+    fn context(&self, ask: &Ask, answer: &Answer) -> Option<String>;
 }
 
 /// What a call asks.
@@ -42,31 +58,32 @@ pub(super) struct Asked {
     /// The thing that the questions are about.
     pub(super) subject: Option<Subject>,
     pub(super) questions: Questions,
-    /// Equal for equal questions, however their JSON is written.
     pub(super) digest: String,
 }
 
 /// What Claude Code reports about a call.
 #[derive(Debug)]
 pub(super) struct Reported {
-    /// As in [`Asked`].
-    pub(super) digest: String,
-    /// By the text of the question.
-    pub(super) answers: IndexMap<String, String>,
-    /// By the text of the question.
-    pub(super) notes: IndexMap<String, String>,
+    /// As in [`Asked`]. `None` if the report does not repeat the input.
+    pub(super) digest: Option<String>,
+    pub(super) news: News,
 }
 
 /// What Claude Code is to do with a call.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// Run the tool with this input.
-    Allow(Map<String, Value>),
+    /// Go on.
+    Allow {
+        /// The input of the tool, if it is not the one of the call. For a form, the values.
+        input: Option<Map<String, Value>>,
+        /// Changes of the permissions, as Claude Code writes them.
+        permissions: Vec<Value>,
+    },
     /// Do not run the tool, for this reason.
     Deny(String),
 }
 
-/// The kind of ask that a tool opens. `None` if the tool asks nobody.
+/// The kind of ask that a call opens. `None` if it asks nobody. A tool that no other kind knows is a tool to be run.
 pub(super) fn asked_by(hook: &HookInput) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| of(*kind).is_asked_by(hook))
 }
@@ -75,5 +92,8 @@ pub(super) fn asked_by(hook: &HookInput) -> Option<Kind> {
 pub(super) fn of(kind: Kind) -> &'static dyn CallKind {
     match kind {
         Kind::Question => &Question,
+        Kind::Plan => &Plan,
+        Kind::Form => &Form,
+        Kind::Permission => &Permission,
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::{Answer, Ask, Channel, Questions};
+use crate::ask::{Answer, Ask, Channel, News, Questions};
 
 use super::super::call::HookInput;
 use super::super::reply::quoted;
@@ -26,10 +26,13 @@ impl CallKind for Question {
         TOOLS.contains(&hook.tool_name.as_str())
     }
 
-    fn asked(&self, hook: &HookInput) -> Result<Asked, InputError> {
-        let tool_input = hook.tool_input.as_ref().unwrap_or(&Value::Null);
-        let (digest, questions) = (tool_input::digest(tool_input)?, tool_input::questions(tool_input)?);
-        Ok(Asked { subject: None, questions, digest })
+    fn asked(&self, hook: &HookInput, _file: Option<&str>) -> Result<Asked, InputError> {
+        let questions = tool_input::questions(hook.tool_input.as_ref().unwrap_or(&Value::Null))?;
+        Ok(Asked { subject: None, questions, digest: self.digest(hook)? })
+    }
+
+    fn digest(&self, hook: &HookInput) -> Result<String, InputError> {
+        tool_input::digest(hook.tool_input.as_ref().unwrap_or(&Value::Null))
     }
 
     fn reported(&self, hook: &HookInput) -> Result<Reported, InputError> {
@@ -46,15 +49,16 @@ impl CallKind for Question {
         let answers = seen("answers").into_iter().flatten();
         let notes = seen("annotations").into_iter().flatten();
         let note = |about: &Value| Some(about.get("notes")?.as_str()?.to_owned());
-        Ok(Reported {
-            digest: tool_input::digest(tool_input)?,
+        let news = News::Answers {
             answers: answers.map(|(question, answer)| (question.clone(), text(answer))).collect(),
             notes: notes.filter_map(|(question, about)| Some((question.clone(), note(about)?))).collect(),
-        })
+        };
+        Ok(Reported { digest: Some(self.digest(hook)?), news })
     }
 
     /// The whole original input goes back, with the answers in it.
-    fn decide(&self, ask: &Ask, answer: &Answer, tool_input: Option<&Value>) -> Decision {
+    fn decide(&self, ask: &Ask, answer: &Answer, hook: Option<&HookInput>) -> Decision {
+        let tool_input = hook.and_then(|hook| hook.tool_input.as_ref());
         let original = tool_input.and_then(|tool_input| tool_input::normalise(tool_input).ok());
         let mut input = original.unwrap_or_else(|| {
             // The answer still gets through. Only the other fields of the input are lost.
@@ -66,14 +70,14 @@ impl CallKind for Question {
         if !annotations.is_empty() {
             input.insert("annotations".into(), Value::Object(annotations));
         }
-        Decision::Allow(input)
+        Decision::Allow { input: Some(input), permissions: Vec::new() }
     }
 
     fn noun(&self) -> &'static str {
         "question"
     }
 
-    fn context(&self, ask: &Ask, answer: &Answer) -> String {
+    fn context(&self, ask: &Ask, answer: &Answer) -> Option<String> {
         let by = ask.settlement.as_ref().and_then(|settlement| settlement.by.as_ref());
         let channel = match by.map(|by| by.channel) {
             Some(Channel::Device) => "on the Answerback page",
@@ -81,6 +85,7 @@ impl CallKind for Question {
             Some(Channel::Socket) => "with an Answerback command on this machine",
             Some(Channel::Terminal) => "in the terminal",
             Some(Channel::Notification) => "from an Answerback notification",
+            Some(Channel::Away) => "in advance, because they are away",
             None => "through Answerback",
         };
         let mut text = format!("The user answered {channel}");
@@ -99,7 +104,7 @@ impl CallKind for Question {
                 let _ = write!(text, "\n  Note: {}", quoted(note));
             }
         }
-        text
+        Some(text)
     }
 }
 

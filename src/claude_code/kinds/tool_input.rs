@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::ask::{Questions, QuestionsError};
+use crate::ask::{Questions, QuestionsError, SubjectTooLarge};
 
 const DEFAULT_HEADER: &str = "Question";
 
@@ -15,6 +15,12 @@ pub enum InputError {
     /// The field is missing.
     #[error("the tool's input has neither `questions` nor `question`")]
     NoQuestions,
+    /// There is no input, or it is not an object.
+    #[error("the call has no input")]
+    NoInput,
+    /// The thing to decide about is too large.
+    #[error(transparent)]
+    Subject(#[from] SubjectTooLarge),
     /// The questions have the wrong shape.
     #[error("the questions do not have the right shape")]
     Shape(#[from] serde_json::Error),
@@ -37,8 +43,12 @@ pub(super) fn questions(tool_input: &Value) -> Result<Questions, InputError> {
 /// A digest of the questions. It does not depend on the order of the keys in the JSON, or on other fields of the input.
 pub(super) fn digest(tool_input: &Value) -> Result<String, InputError> {
     let normal = normalise(tool_input)?;
-    let questions = canonical(normal.get("questions").unwrap_or(&Value::Null));
-    Ok(hex::encode(Sha256::digest(questions.to_string())))
+    Ok(digest_of(normal.get("questions").unwrap_or(&Value::Null)))
+}
+
+/// A digest of a value. It does not depend on the order of the keys in the JSON.
+pub(super) fn digest_of(value: &Value) -> String {
+    hex::encode(Sha256::digest(canonical(value).to_string()))
 }
 
 /// The value with the keys of every object sorted.

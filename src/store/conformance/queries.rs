@@ -111,7 +111,7 @@ pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(w
     let asked = world.open_new(ask).await;
     let answers = [("100% of the_files?".to_owned(), "Certainly".to_owned())].into_iter().collect();
     let notes = [("100% of the_files?".to_owned(), "but C:\\not".to_owned())].into_iter().collect();
-    world.settle(asked.id, Outcome::Answered(Answer { answers, notes })).await;
+    world.settle(asked.id, Outcome::Answered(Answer { answers, notes, edited: None })).await;
     let dismissed = world.open("s__dismissed").await;
     world.settle(dismissed.id, Outcome::Dismissed { reason: Some("Not today".into()) }).await;
     for (text, expected) in [
