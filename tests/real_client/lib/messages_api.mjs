@@ -39,8 +39,8 @@ export class MessagesApi {
   problems = [];
   /** The names of the tools the client offered with its last prompt. @type {string[]} */
   offered = [];
-  /** How many prompts it was given. */
-  prompts = 0;
+  /** How many requests it was sent that let it call tools. */
+  requests = 0;
 
   async start() {
     this.#server.listen(0, "127.0.0.1");
@@ -144,6 +144,7 @@ export class MessagesApi {
   #callsFor(messages, tools) {
     // Side requests (titles, summaries) carry no tools and take no turn.
     if (tools.length === 0) return [];
+    this.requests += 1;
     const blocks = sinceLastAssistant(messages);
     const results = blocks.filter((block) => block.type === "tool_result");
     const calls = results.length > 0 ? this.#afterResults(blocks, results) : this.#onPrompt(blocks, tools);
@@ -171,7 +172,6 @@ export class MessagesApi {
    * @param {{ name: string }[]} tools
    */
   #onPrompt(blocks, tools) {
-    this.prompts += 1;
     this.offered = tools.map(({ name }) => name);
     // A turn that waits for a certain prompt goes before one that takes any.
     const asked = this.#turns.findIndex(({ prompt }) => prompt && blocks.some(({ text }) => text?.includes(prompt)));

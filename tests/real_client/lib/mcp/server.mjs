@@ -8,7 +8,8 @@ import readline from "node:readline";
 const [ready] = process.argv.slice(2);
 const ANYTHING = { type: "object", additionalProperties: true };
 const TOOLS = [
-  { name: "note", description: "Takes a note", inputSchema: ANYTHING },
+  // The client makes several of these calls at once.
+  { name: "note", description: "Takes a note", inputSchema: ANYTHING, annotations: { readOnlyHint: true } },
   { name: "elicit", description: "Asks the person", inputSchema: ANYTHING },
 ];
 
