@@ -21,6 +21,7 @@ mod draft;
 mod ended;
 mod exit;
 mod explain;
+mod grant;
 mod history;
 mod install;
 mod man;
@@ -37,9 +38,12 @@ mod resume;
 mod run;
 mod settings;
 mod settle;
+mod show;
 mod status;
 mod stop;
+mod subject;
 mod time;
+mod tree;
 mod uninstall;
 mod which;
 
@@ -75,6 +79,7 @@ enum Command {
     Doctor(doctor::Args),
     Status(status::Args),
     Pending(pending::Args),
+    Show(show::Args),
     Answer(answer::Args),
     Dismiss(settle::DismissArgs),
     Release(settle::ReleaseArgs),
@@ -102,6 +107,7 @@ pub fn run() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Pending(args) => pending::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Answer(args) => answer::run(&args),
         Command::Dismiss(args) => settle::dismiss(&args),
         Command::Release(args) => settle::release(&args),
