@@ -18,6 +18,7 @@ mod devices;
 mod diff;
 mod doctor;
 mod draft;
+mod edits;
 mod ended;
 mod exit;
 mod explain;
