@@ -46,6 +46,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         text: args.text.clone(),
         project: args.project.as_deref().map(real_name).transpose()?,
         opened_since: args.since,
+        before: None,
         limit: args.limit,
     };
     let list = client()?.settled_asks(&search)?;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// A directory as askers name theirs.
-fn real_name(dir: &Path) -> anyhow::Result<String> {
+pub(super) fn real_name(dir: &Path) -> anyhow::Result<String> {
     match dir.canonicalize() {
         Ok(dir) => Ok(dir.to_string_lossy().into_owned()),
         Err(error) => {

@@ -23,6 +23,7 @@ mod ended;
 mod exit;
 mod explain;
 mod grant;
+mod grants;
 mod history;
 mod install;
 mod man;
@@ -85,6 +86,7 @@ enum Command {
     Dismiss(settle::DismissArgs),
     Release(settle::ReleaseArgs),
     History(history::Args),
+    Grants(grants::Args),
     Ask(ask::Args),
     Open(open::Args),
     Pair(pair::Args),
@@ -113,6 +115,7 @@ pub fn run() -> ExitCode {
         Command::Dismiss(args) => settle::dismiss(&args),
         Command::Release(args) => settle::release(&args),
         Command::History(args) => history::run(&args),
+        Command::Grants(args) => grants::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Open(args) => open::run(&args),
         Command::Pair(args) => pair::run(&args),

@@ -101,14 +101,16 @@ fn state(ask: &AskView, now: Timestamp) -> String {
     }
 }
 
+/// The device or the program that ended it, if it said its name.
+pub(super) fn who(outcome: &OutcomeView) -> Option<String> {
+    let by = outcome.by.as_ref()?;
+    by.device.as_deref().or(by.agent.as_deref()).map(one_line)
+}
+
 /// How it ended, and who ended it.
 pub(super) fn settled(outcome: &OutcomeView) -> String {
     let channel = outcome.by.as_ref().map(|by| by.channel);
-    let by = outcome
-        .by
-        .as_ref()
-        .and_then(|by| by.device.as_deref().or(by.agent.as_deref()))
-        .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
+    let by = who(outcome).map_or_else(String::new, |who| format!(", by {who}"));
     let what = match outcome.kind {
         OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
         OutcomeKind::Answered => "answered",

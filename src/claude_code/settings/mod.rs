@@ -3,6 +3,7 @@
 //! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
 //! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
+//! - [`rules`] finds a permission rule and takes it out; it is pure, too.
 //! - [`scope`] knows which files there are; [`plugin`] finds the same hooks in a plugin.
 //!
 //! At any moment, also before a `kill -9`, the file is whole, it is the old one or the new one, and nobody's edit is lost. A file that
@@ -20,6 +21,7 @@ mod lease;
 pub mod look;
 pub mod plugin;
 mod regular;
+pub mod rules;
 pub mod scope;
 
 use std::io;
@@ -36,6 +38,7 @@ use entry::Entry;
 use file::Target;
 use json::Refusal;
 use regular::{Found, Unfit};
+use rules::Rule;
 
 /// Said where a person might think that half of an edit was made.
 const UNCHANGED: &str = "Nothing was changed.";
@@ -99,6 +102,10 @@ pub enum Outcome {
     EntriesRemoved,
     /// Nothing of ours was there.
     NotInstalled,
+    /// A permission rule is gone.
+    RuleRemoved,
+    /// The permission rule was not there.
+    NoSuchRule,
 }
 
 /// An edit: what was there, and what is there now, or would be. `None` is no file.
@@ -190,6 +197,32 @@ impl<'a> Settings<'a> {
             self.target.remove_dirs(created_dirs);
             backup.close(&change.backup).map_err(failed)?;
             Ok(Some(change))
+        })
+    }
+
+    /// The line that a permission rule stands in. `None` if it is not there.
+    pub fn line_of(&self, rule: &Rule<'_>) -> Result<Option<usize>, SettingsError> {
+        let found = self.read()?;
+        rule.line(self.text(found.as_ref())?).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Takes a permission rule out of the file.
+    pub fn revoke(&self, rule: &Rule<'_>) -> Result<Change, SettingsError> {
+        let backup = self.lock()?;
+        self.retry(|found| {
+            let text = self.text(found)?;
+            let after = rule.removed(text).map_err(|refusal| self.refused(refusal))?;
+            let outcome = if after == text { Outcome::NoSuchRule } else { Outcome::RuleRemoved };
+            let (before, after) = (found.map(|found| found.bytes.clone()), found.map(|_| after.into_bytes()));
+            let mut change = Change { outcome, before, after, backup: None };
+            self.check_links(found, &change)?;
+            let (true, Some(found), Some(after)) = (change.is_change(), found, change.after.as_deref()) else {
+                return Ok(Some(change));
+            };
+            let copy = backup.keep_latest(&found.bytes).map_err(|error| io_error("back up in", backup.dir(), error))?;
+            let replaced = self.target.replace(Some(found), after).map_err(self.failed("write"))?;
+            change.backup = Some(copy);
+            Ok(replaced.then_some(change))
         })
     }
 
