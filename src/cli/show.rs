@@ -245,6 +245,6 @@ mod tests {
             "  the agent has not reported that it received it",
         ];
         assert_eq!(text[end..], expected);
-        assert_eq!(text.iter().filter(|line| line.contains("npm test")).count(), 7, "{text:#?}");
+        assert_eq!(text.iter().filter(|line| line.contains("npm test")).count(), 6, "{text:#?}");
     }
 }

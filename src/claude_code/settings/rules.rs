@@ -90,7 +90,7 @@ mod tests {
             ),
             (
                 "{\r\n\t\"permissions\" : { \"deny\":[\"Bash(npm test)\"],\r\n\"allow\": [ \"Read\"\r\n , \"Bash(npm test)\" ] } }",
-                Some(3),
+                Some(4),
                 "{\r\n\t\"permissions\" : { \"deny\":[\"Bash(npm test)\"],\r\n\"allow\": [ \"Read\" ] } }",
             ),
             (
