@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::commands::{exits, run};
-use crate::kinds::{ATTENDED, answer};
+use crate::kinds::{ATTENDED, HOSTED};
 use crate::world::{ANSWERBACK, World};
 
 fn command(text: &str) -> Value {
@@ -85,7 +85,7 @@ fn a_form_is_filled_in_and_its_rules_are_named() {
         "type": "object", "required": ["port"], "properties": {
             "port": {"type": "integer", "title": "Port", "minimum": 1, "maximum": 65535},
             "tls": {"type": "boolean", "title": "With TLS"}}}});
-    let hook = ATTENDED.call(&mut world, "Elicitation", "", &json!(null), &form);
+    let hook = HOSTED.call(&mut world, "Elicitation", "", &json!(null), &form);
     world.until_parked(&hook);
     let (stdout, _) = exits(&run(&world, &["show"]), 0);
     assert!(stdout.contains("    a whole number, at least 1, at most 65535, required\n"), "{stdout}");
@@ -93,21 +93,4 @@ fn a_form_is_filled_in_and_its_rules_are_named() {
     assert!(stderr.contains("Port: must be at most 65535"), "{stderr}");
     exits(&run(&world, &["answer", "-a", "Port=8080"]), 0);
     assert_eq!(hook.reply()["content"], json!({"port": 8080}));
-}
-
-#[test]
-fn what_is_shown_is_whole_and_has_nothing_hidden() {
-    let mut world = World::new();
-    let long = format!("echo {}\u{202e}\u{200b}\u{1b}[2K end", "x".repeat(40_000));
-    let _hook = ATTENDED.ask(&mut world, "Bash", &command(&long), "toolu_abc123");
-    let (stdout, _) = exits(&run(&world, &["show", "abc123"]), 0);
-    let expected = format!("Command:\n  echo {}<U+202E><U+200B><U+001B>[2K end\n", "x".repeat(40_000));
-    assert!(stdout.contains(&expected));
-    let json: Value = serde_json::from_str(&exits(&run(&world, &["show", "abc123", "--json"]), 0).0).unwrap();
-    assert_eq!(json["subject"]["command"], long.as_str());
-    answer(&world, "s__toolu_abc123", "Deny", &json!({})).expect(200);
-    let (stdout, _) = exits(&run(&world, &["show", "abc123"]), 0);
-    assert!(stdout.contains("state    answered") && stdout.contains(&expected));
-    let (_, stderr) = exits(&run(&world, &["show", "zzzzzz"]), 1);
-    assert!(stderr.contains("error"), "{stderr}");
 }

@@ -50,6 +50,7 @@ mod plan;
 mod probes;
 mod race;
 mod receiver;
+mod show;
 mod sign_in;
 mod store;
 mod stuck;
