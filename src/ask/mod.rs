@@ -172,11 +172,6 @@ impl Ask {
         self.kind.title(self.subject.as_ref(), self.questions.as_slice())
     }
 
-    /// One sentence that stands for all of it.
-    pub fn summary(&self) -> Cow<'_, str> {
-        self.kind.summary(self.subject.as_ref(), self.questions.as_slice())
-    }
-
     /// Whether somebody else may answer it too: a person at the agent's own dialog, or the program that runs the agent.
     pub fn may_be_answered_elsewhere(&self) -> bool {
         self.racing || matches!(self.kind, Kind::Permission | Kind::Plan)

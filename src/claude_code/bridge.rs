@@ -235,3 +235,6 @@ fn leave_to_the_terminal<'a>(error: OpenError) -> Result<Taken<'a>, CallError> {
         OpenError::Store(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,9 +17,9 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
-use crate::ask::Host;
+use crate::ask::{Host, Kind};
 use crate::claude_code::{Bridge, Deadline, Rules};
-use crate::config::Config;
+use crate::config::{Config, Unattended};
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
 use crate::inbox::{self, Inbox};
 use crate::instance::{self, Instance, InstanceError, Watch};
@@ -87,10 +87,12 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
+    let rules = Rules { deadline, unattended_waits: config.permissions.unattended == Unattended::Wait };
     let shares = Shares::of_this_process();
+    let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
     let services = Services {
-        inbox: Inbox::new(registry.clone(), store.clone()),
-        bridge: Bridge::new(registry.clone(), Rules { deadline, unattended_waits: false }, shares.hooks),
+        inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds),
+        bridge: Bridge::new(registry.clone(), rules, shares.hooks),
         access: Access::new(&tokens, store.clone()),
         registry,
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ask::{AnswerError, Ask, AwayError, KeyError, QuestionFault, QuestionsError};
+use crate::ask::{AnswerError, Ask, AwayError, KeyError, Kind, QuestionFault, QuestionsError};
 use crate::registry::{OpenError, SettleError};
 use crate::store::StoreError;
 
@@ -13,6 +13,8 @@ pub enum Refusal {
     Unknown,
     /// The ticket is for an earlier life of the ask.
     AskedAgain,
+    /// Buttons of notifications do not answer this kind of ask.
+    NoButtons(Kind),
     /// A ticket was to carry more than one of the options.
     OptionsOnly,
     /// The answer does not fit the questions.

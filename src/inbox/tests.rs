@@ -3,7 +3,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::access::{Access, Entrance, Tickets, Token, Tokens};
-use crate::ask::samples::new_ask;
+use crate::ask::samples::{new_ask, permission};
 use crate::ask::{AskId, Channel, OutcomeKind};
 use crate::store::samples::in_scratch_dir;
 
@@ -21,7 +21,7 @@ impl World {
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let access = Access::new(&tokens, store.clone());
-        Self { inbox: Inbox::new(registry.clone(), store), registry, access, tokens, _dir: dir }
+        Self { inbox: Inbox::new(registry.clone(), store, vec![Kind::Question]), registry, access, tokens, _dir: dir }
     }
 
     async fn caller(&self, entrance: Entrance, credential: Option<&str>) -> Caller {
@@ -90,6 +90,26 @@ async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else(
     assert!(matches!(of_before, Err(Refusal::AskedAgain)));
     assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
     assert!(world.inbox.answer(&ask.key, &words(json!("A")), &button).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_button_answers_only_the_kinds_that_were_named_and_grants_no_rule() {
+    for (kinds, may) in [(vec![Kind::Question], false), (vec![Kind::Permission], true)] {
+        let mut world = World::new();
+        world.inbox.ticket_kinds = kinds.into();
+        let Ask { kind, subject, questions, .. } = permission();
+        let new = NewAsk { kind, subject, questions, ..new_ask("s__t") };
+        let ask = world.registry.open(new).await.unwrap();
+        let button = world.button(&ask).await;
+        let question = ask.questions.as_slice()[0].question.clone();
+        let words = |label: &str| Words { answers: [(question.clone(), json!(label))].into(), ..words(json!("")) };
+        let rule = world.inbox.answer(&ask.key, &words("Always allow Bash(npm test)"), &button).await;
+        assert!(matches!(rule, Err(Refusal::OptionsOnly | Refusal::NoButtons(_))));
+        assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
+        let once = world.inbox.answer(&ask.key, &words("Allow once"), &button).await;
+        assert_eq!(once.is_ok(), may);
+        assert!(may || matches!(once, Err(Refusal::NoButtons(Kind::Permission))));
+    }
 }
 
 #[tokio::test]

@@ -72,6 +72,17 @@ interface AskEvent {
   ask: Ask;
 }
 
+/** What a person says to everything that is asked while they are away. */
+interface Away {
+  /** The directory that it is for; null for all. */
+  project: string | null;
+  words: string;
+  kinds: string[];
+  since: string;
+  until: string;
+  by: Source | null;
+}
+
 interface AskContext {
   said: string | null;
   branch: string | null;

@@ -52,9 +52,10 @@ impl Registry {
         if !new.kind.is_announced() {
             // Only the ask of this very call will do. The answer to an equal call was not given for this one.
             match self.0.calls.take(fingerprint) {
-                Known::Named(key) => new.key = key,
+                // A name that was used before would bring back the answer of that time.
+                Known::Named(key) if self.get(&key).await?.is_none() => new.key = key,
+                Known::Named(_) | Known::Unknown => {}
                 Known::Over => return Ok(Attached::Over),
-                Known::Unknown => {}
             }
             return self.attach(new, resumed).await;
         }

@@ -54,5 +54,6 @@ mod store;
 mod stuck;
 mod threads;
 mod trust;
+mod waits;
 mod walls;
 mod world;
