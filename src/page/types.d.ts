@@ -51,6 +51,8 @@ interface Ask {
   questions: Question[];
   state: "open" | "settled";
   racing: boolean;
+  /** Present only if it is true: the agent has started a command since it asked. Not in events. */
+  perhaps_answered?: boolean;
   deferred: boolean;
   opened_at: string;
   expires_at: string | null;

@@ -42,6 +42,7 @@ mod life;
 mod manager;
 mod notify;
 mod pairing;
+mod perhaps;
 mod permission;
 mod phone;
 mod picker;
