@@ -39,6 +39,7 @@ const PARTS: &[Part] = parts! {
     "screens.css"
     "api.js"
     "attention.js"
+    "away.js"
     "card.js"
     "clock.js"
     "dom.js"

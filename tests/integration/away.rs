@@ -125,6 +125,7 @@ fn it_survives_a_restart_and_is_over_even_if_no_daemon_ran_at_its_end() {
     let until_then = world.get("/v1/away").json()["away"][0]["until"].clone();
     world.kill_daemon();
     daemon.wait().unwrap();
+    // No daemon runs that could be asked whether the time is over.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let mut daemon = world.daemon();
     let on = world.get("/v1/away").json();

@@ -44,6 +44,7 @@ mod life;
 mod manager;
 mod notify;
 mod pairing;
+mod perhaps;
 mod permission;
 mod phone;
 mod picker;
