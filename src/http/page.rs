@@ -40,6 +40,7 @@ const PARTS: &[Part] = parts! {
     "api.js"
     "attention.js"
     "card.js"
+    "choices.js"
     "clock.js"
     "dom.js"
     "draft.js"
@@ -59,6 +60,8 @@ const PARTS: &[Part] = parts! {
     "settings.js"
     "sign_in.js"
     "storage.js"
+    "text_field.js"
+    "visible.js"
     "words.js"
 };
 

@@ -60,7 +60,7 @@ export class QuestionForm {
   }
 
   answer() {
-    const answers = this.#questions.map(({ question, value }) => [question.question, value]);
+    const answers = this.#questions.map(({ question, value }) => [question.question, value]).filter(([, value]) => value !== null);
     const notes = this.#questions.map(({ question, draft }) => [question.question, draft.note.trim()]).filter(([, note]) => note);
     return { answers: Object.fromEntries(answers), notes: Object.fromEntries(notes) };
   }
