@@ -80,7 +80,7 @@ export class Choices {
       "button",
       { type: "button", class: "option", role: isMulti ? "checkbox" : "radio", "aria-checked": "false", on: { click: () => pick(place), focus: see, pointerenter: see } },
       hasKeys && h("kbd", { "aria-hidden": "true" }, String(place + 1)),
-      h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, ...shown(label)), description && h("span", { class: "description" }, ...shown(description))),
+      h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, shown(label)), description && h("span", { class: "description" }, shown(description))),
       h("span", { class: "mark" }, icon("check")),
     );
   }

@@ -6,6 +6,9 @@ import { QuestionView } from "./question.js";
 /** @implements {Form} */
 export class QuestionForm {
   keys = /^([1-9]|ArrowDown|ArrowUp)$/;
+  sendTone = /** @type {const} */ ("primary");
+  isApproval = false;
+  dismissal = { label: "Dismiss", hint: "Refuse to answer", question: null };
   /** @type {import("./question.js").QuestionDraft[]} */
   #drafts;
   /** @type {QuestionView[] | null} */

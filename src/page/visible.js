@@ -34,18 +34,17 @@ function names(run) {
  * @param {string} text
  * @param {RegExp} pattern
  * @param {(match: string) => Node} shown stands for a match
- * @param {(rest: string) => (Node | string)[]} plain what is between the matches
+ * @param {(rest: string) => Node | string} plain what is between the matches
  */
 function divide(text, pattern, shown, plain) {
-  /** @type {(Node | string)[]} */
-  const parts = [];
+  const parts = new DocumentFragment();
   let end = 0;
   for (const { 0: match, index } of text.matchAll(pattern)) {
-    if (index > end) parts.push(...plain(text.slice(end, index)));
-    parts.push(shown(match));
+    if (index > end) parts.append(plain(text.slice(end, index)));
+    parts.append(shown(match));
     end = index + match.length;
   }
-  if (end < text.length) parts.push(...plain(text.slice(end)));
+  if (end < text.length) parts.append(plain(text.slice(end)));
   return parts;
 }
 
@@ -56,14 +55,14 @@ const mark = (run) => h("span", { class: "hidden-char", title: "Hidden character
  * A text for people, as nodes.
  * @param {string} text
  */
-export const prose = (text) => divide(text, IN_PROSE, mark, (rest) => [rest]);
+export const prose = (text) => divide(text, IN_PROSE, mark, (rest) => rest);
 
 /**
  * A text for machines, as nodes: a command, a path, an address. Each word from right to left stays in its place, so that nothing changes
  * places with its neighbour.
  * @param {string} text
  */
-export const code = (text) => divide(text, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("bdi", {}, word), (plain) => [plain]));
+export const code = (text) => divide(text, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("bdi", {}, word), (plain) => plain));
 
 /**
  * A text for machines in one string, for names and rows.
