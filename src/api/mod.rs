@@ -1,5 +1,6 @@
 //! The requests and replies of the HTTP API, as types. The daemon serves them, and the commands use them.
 
+mod away;
 mod devices;
 mod hooks;
 mod schema;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
 
+pub use away::{AwayList, AwayRequest, AwayView};
 pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,

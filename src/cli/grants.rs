@@ -196,7 +196,7 @@ fn revoke(grants: &[Grant<'_>], args: &RevokeArgs) -> anyhow::Result<()> {
 /// The grant that a number or a rule names. Of several with the same rule, the only one that is still in its file.
 fn chosen<'g, 'a>(grants: &'g [Grant<'a>], args: &RevokeArgs) -> anyhow::Result<&'g Grant<'a>> {
     const LIST: &str = "`answerback grants` lists the rules with their numbers.";
-    let project = args.project.as_deref().map(real_name).transpose()?;
+    let project = args.project.as_deref().map(|dir| real_name(dir, "or leave it out")).transpose()?;
     let is_in_project = |grant: &&Grant<'_>| project.is_none() || grant.ask.project == project;
     if let Ok(number) = args.rule.parse::<usize>() {
         let grant = number.checked_sub(1).and_then(|index| grants.get(index));

@@ -44,7 +44,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let search = Search {
         text: args.text.clone(),
-        project: args.project.as_deref().map(real_name).transpose()?,
+        project: args.project.as_deref().map(|dir| real_name(dir, "or search by text")).transpose()?,
         opened_since: args.since,
         before: None,
         limit: args.limit,
@@ -69,12 +69,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A directory as askers name theirs.
-pub(super) fn real_name(dir: &Path) -> anyhow::Result<String> {
+/// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
+pub(super) fn real_name(dir: &Path, otherwise: &str) -> anyhow::Result<String> {
     match dir.canonicalize() {
         Ok(dir) => Ok(dir.to_string_lossy().into_owned()),
         Err(error) => {
-            Err(hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text."))
+            Err(hinted(format!("{}: {error}", dir.display()), format!("Name a directory that exists, {otherwise}.")))
         }
     }
 }

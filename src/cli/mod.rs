@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod answer;
 mod ask;
+mod away;
 mod choose;
 mod completions;
 mod daemon;
@@ -86,6 +87,8 @@ enum Command {
     Dismiss(settle::DismissArgs),
     Release(settle::ReleaseArgs),
     History(history::Args),
+    Away(away::Args),
+    Back(away::BackArgs),
     Grants(grants::Args),
     Ask(ask::Args),
     Open(open::Args),
@@ -115,6 +118,8 @@ pub fn run() -> ExitCode {
         Command::Dismiss(args) => settle::dismiss(&args),
         Command::Release(args) => settle::release(&args),
         Command::History(args) => history::run(&args),
+        Command::Away(args) => away::leave(&args),
+        Command::Back(args) => away::come_back(&args),
         Command::Grants(args) => grants::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Open(args) => open::run(&args),

@@ -113,6 +113,7 @@ pub(super) fn settled(outcome: &OutcomeView) -> String {
     let by = who(outcome).map_or_else(String::new, |who| format!(", by {who}"));
     let what = match outcome.kind {
         OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
+        OutcomeKind::Answered if channel == Some(Channel::Away) => "answered while away",
         OutcomeKind::Answered => "answered",
         OutcomeKind::AnsweredInTerminal => "answered in the terminal",
         OutcomeKind::Dismissed => "dismissed",

@@ -21,7 +21,7 @@ use crate::ask::{Host, Kind};
 use crate::claude_code::{Bridge, Deadline, Rules};
 use crate::config::{Config, Unattended};
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
-use crate::inbox::Inbox;
+use crate::inbox::{self, Inbox};
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
@@ -69,6 +69,7 @@ pub async fn run(
         tracing::warn!(path = %config_file.display(), "holds secrets and can be read by other users: run chmod go-rwx on it");
     }
     let notifier = notify::start(&registry, config, &Tickets::new(&tokens)).await?;
+    let deputy = inbox::answer_while_away(&registry, &store).await?;
     let tcp = bind_tcp(port).await?;
     http::bound_send_buffer(&tcp);
     let address = tcp.local_addr()?;
@@ -126,6 +127,7 @@ pub async fn run(
     };
     let ((), end) = tokio::join!(server, stop);
     housekeeping.abort();
+    deputy.abort();
     if let Some(notifier) = notifier {
         notifier.abort();
     }

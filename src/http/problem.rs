@@ -112,6 +112,7 @@ impl From<Refusal> for Problem {
             }
             Refusal::Answer(faults) => Self::invalid("The answer does not fit the questions.", faults),
             Refusal::Questions(error) => Self::invalid(format!("{error}."), Vec::new()),
+            Refusal::Away(error) => Self::invalid(format!("{error}."), Vec::new()),
             Refusal::TooLong { what, limit } => {
                 Self::invalid(format!("The {what} is over {} KiB.", limit / 1024), Vec::new())
             }

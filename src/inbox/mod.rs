@@ -1,6 +1,7 @@
-//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them. Every rule
-//! about that is here, once, whatever way a request comes in. It knows no HTTP.
+//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them, and leave
+//! words for what is asked while they are away. Every rule about that is here, once, whatever way a request comes in. It knows no HTTP.
 
+mod away;
 mod refusal;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::ask::{
 use crate::registry::Registry;
 use crate::store::{AskPage, Filter, Store, StoreError};
 
+pub use away::answer_while_away;
 pub use refusal::Refusal;
 
 /// The longest path of a project, in bytes.

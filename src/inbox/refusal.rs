@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ask::{AnswerError, Ask, KeyError, Kind, QuestionFault, QuestionsError};
+use crate::ask::{AnswerError, Ask, AwayError, KeyError, Kind, QuestionFault, QuestionsError};
 use crate::registry::{OpenError, SettleError};
 use crate::store::StoreError;
 
@@ -21,6 +21,8 @@ pub enum Refusal {
     Answer(Vec<QuestionFault>),
     /// These questions cannot be asked.
     Questions(QuestionsError),
+    /// Nobody can be away like this.
+    Away(AwayError),
     /// A text is longer than so many bytes.
     TooLong { what: &'static str, limit: usize },
     /// Only the agent can take its question back.
@@ -40,6 +42,12 @@ pub enum Refusal {
 impl From<QuestionsError> for Refusal {
     fn from(error: QuestionsError) -> Self {
         Self::Questions(error)
+    }
+}
+
+impl From<AwayError> for Refusal {
+    fn from(error: AwayError) -> Self {
+        Self::Away(error)
     }
 }
 
