@@ -17,6 +17,8 @@ use super::explain::hinted;
 use super::subject::revealed;
 use super::{answer, ended, settle, subject, time, tree};
 
+/// A label of so many characters fits on one row of the list in most terminals.
+const ROW: usize = 60;
 /// How much of a session's id is shown.
 const SESSION: usize = 8;
 
@@ -93,7 +95,13 @@ fn matter(ask: &AskView) -> Matter {
         (Kind::Question, _) => Vec::new(),
         (_, [only]) if form::fields(ask.subject.as_ref()).is_empty() => {
             let question = revealed(&only.question).into_iter().next().unwrap_or_default();
-            vec![format!("{question}\n\n{}", texts(subject::lines(ask)))]
+            let mut heading = format!("{question}\n\n{}", texts(subject::lines(ask)));
+            // The list of options may cut a long rule, and a character that cannot be seen has no name there.
+            let labels = only.options.iter().map(|option| (tree::single(&option.label), &option.label));
+            for (shown, _) in labels.filter(|(shown, label)| shown != *label || shown.chars().count() > ROW) {
+                heading.push_str(&format!("\n\nOption:\n  {shown}"));
+            }
+            vec![heading]
         }
         _ => {
             let fields = form::fields(ask.subject.as_ref());

@@ -1,7 +1,5 @@
 //! The permission rules of a settings file: where one stands, and the text without it. Pure: no files here.
 
-use serde_json::Value;
-
 use super::json::{self, Node, Problem, Refusal};
 use super::layout::Layout;
 
@@ -56,7 +54,7 @@ impl<'a> Rule<'a> {
         }
         let Some(list) = permissions.get(self.list) else { return Ok(None) };
         let Some(elements) = list.elements() else { return wrong(list, &format!("{:?}", self.list), "an array") };
-        let is_this = |element: &Node| element.value(text) == Value::from(self.text);
+        let is_this = |element: &Node| element.value(text) == self.text;
         Ok(elements.iter().position(is_this).map(|index| (list, index)))
     }
 }
