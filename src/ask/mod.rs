@@ -177,7 +177,7 @@ impl Ask {
         self.racing || matches!(self.kind, Kind::Permission | Kind::Plan)
     }
 
-    /// Whether it is over when the agent goes on. An agent that holds a question cannot go on.
+    /// Whether it is over when the next turn begins. An agent that holds a question cannot begin one.
     pub fn ends_with_turn(&self) -> bool {
         self.racing || self.kind != Kind::Question
     }

@@ -33,6 +33,8 @@ pub(super) enum HookEvent {
         /// The calls that it names.
         done: Vec<Report>,
     },
+    /// The person has sent the next prompt, so nothing of the turn before waits any more.
+    Prompted(Thread),
     /// The process of a session has ended.
     Ended(Thread),
     /// The call does not concern us.
@@ -99,7 +101,8 @@ pub(super) fn event(
         return Ok(HookEvent::Other);
     }
     match call.hook.hook_event_name.as_str() {
-        "Stop" | "UserPromptSubmit" => return Ok(HookEvent::WentOn { thread: thread(call), done: Vec::new() }),
+        "Stop" | "SubagentStop" => return Ok(HookEvent::WentOn { thread: thread(call), done: Vec::new() }),
+        "UserPromptSubmit" => return Ok(HookEvent::Prompted(thread(call))),
         "PostToolBatch" => {
             let done = call.hook.tool_calls.iter().filter_map(|done| refused(&call, done)).collect();
             return Ok(HookEvent::WentOn { done, thread: thread(call) });

@@ -24,6 +24,8 @@ pub struct Search {
     /// The directory of the asker.
     pub project: Option<String>,
     pub opened_since: Option<Timestamp>,
+    /// Only those older than the ask with this id: `next` of the page before.
+    pub before: Option<i64>,
     pub limit: u16,
 }
 
@@ -57,7 +59,7 @@ impl Client {
     pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
         let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
         let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
-        self.get(&target.query_if("opened_since", search.opened_since))
+        self.get(&target.query_if("opened_since", search.opened_since).query_if("before", search.before))
     }
 
     /// The newest settled ask whose key ends with this.

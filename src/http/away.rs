@@ -48,8 +48,7 @@ pub(super) async fn set(
 
 /// Ends being away, in one project or everywhere.
 #[utoipa::path(delete, path = "/v1/away", operation_id = "endAway", tag = "asks", params(BackParams), responses(
-    (status = 200, body = AwayList, description = "What was on until now. It is empty if nobody was away."),
-    (status = 422, description = "The project is not an absolute path (`invalid`).")))]
+    (status = 200, body = AwayList, description = "What was on until now. It is empty if nobody was away.")))]
 pub(super) async fn end(
     State(app): State<App>,
     Params(params): Params<BackParams>,

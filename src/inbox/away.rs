@@ -29,8 +29,9 @@ impl Inbox {
     }
 
     /// Somebody is back: in one project, or in all without one. Returns what was on until now.
-    pub async fn come_back(&self, project: Option<String>) -> Result<Vec<Away>, Refusal> {
-        let project = project.as_deref().map(directory).transpose()?;
+    pub async fn come_back(&self, project: Option<String>) -> Result<Vec<Away>, StoreError> {
+        // What cannot be a project has no words.
+        let Ok(project) = project.as_deref().map(directory).transpose() else { return Ok(Vec::new()) };
         let ended = self.store.end_away(project, Timestamp::now()).await?;
         tracing::info!(ended = ended.len(), "back");
         Ok(ended)

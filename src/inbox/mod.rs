@@ -2,6 +2,7 @@
 //! words for what is asked while they are away. Every rule about that is here, once, whatever way a request comes in. It knows no HTTP.
 
 mod away;
+mod perhaps;
 mod refusal;
 
 use std::sync::Arc;

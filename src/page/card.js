@@ -149,6 +149,12 @@ export class Card {
     this.form.showFaults();
   }
 
+  /** The person pressed Enter. An approval takes one more step. */
+  enter() {
+    if (this.form.isApproval && this.form.isComplete) this.#foot.focusSend();
+    else void this.submit();
+  }
+
   /** Takes back a choice that is not sent yet. */
   undo() {
     if (!this.#holdBack()) return;
@@ -238,13 +244,13 @@ export class Card {
   }
 
   /** Whether this outcome was sent from here. @param {Outcome} outcome */
-  #isMine({ kind, answers = {}, reason }) {
+  #isMine({ kind, answers = {}, edited, reason }) {
     if (!this.#sent) return false;
     const { how, body } = this.#sent;
     if (how === "release") return kind === "released";
     if (how === "dismiss") return kind === "dismissed" && (body.reason ?? undefined) === reason;
     const sent = Object.entries(body.answers);
-    return kind === "answered" && sent.length === Object.keys(answers).length && sent.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
+    return kind === "answered" && isSame(edited, body.edited) && sent.length === Object.keys(answers).length && sent.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
   }
 
   #showActions() {
@@ -308,4 +314,14 @@ export class Card {
     drafts.forget(this.ask);
     this.listener.left(this);
   }
+}
+
+/**
+ * Whether two edits are the same.
+ * @param {Record<string, unknown> | undefined} one
+ * @param {Record<string, unknown> | undefined} other
+ */
+function isSame(one = {}, other = {}) {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => JSON.stringify(one[name]) === JSON.stringify(other[name]));
 }

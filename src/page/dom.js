@@ -17,6 +17,8 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export function h(name, props = {}, ...children) {
   const element = document.createElement(name);
+  // First the children: if `dir` is there already, browsers look for the direction again at each child.
+  append(element, children);
   for (const [key, value] of Object.entries(props)) {
     if (key === "on") {
       for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
@@ -26,7 +28,6 @@ export function h(name, props = {}, ...children) {
       element.setAttribute(key, String(value));
     }
   }
-  append(element, children);
   return element;
 }
 
@@ -35,7 +36,7 @@ export function h(name, props = {}, ...children) {
  * @param {Child[]} children
  */
 function append(parent, children) {
-  parent.append(.../** @type {(Node | string)[]} */ (children.filter((child) => child !== null && child !== undefined && child !== false)));
+  for (const child of children) if (child !== null && child !== undefined && child !== false) parent.append(child);
 }
 
 /**
@@ -51,6 +52,7 @@ export function fill(parent, ...children) {
 /** @type {Record<string, string>} */
 const ICONS = {
   check: "M5 12.5l4.500 4.500L19 7.500",
+  clock: "M12 4a8 8 0 1 0 .01 0M12 8v4.500l3 2",
   close: "M6 6l12 12M18 6L6 18",
   copy: "M9 9V5h10v10h-4M5 9h10v10H5z",
   folder: "M3.500 7a1.500 1.500 0 0 1 1.500-1.500h4l2 2.500h8a1.500 1.500 0 0 1 1.500 1.500V17a1.500 1.500 0 0 1-1.500 1.500H5A1.500 1.500 0 0 1 3.500 17z",
@@ -58,6 +60,7 @@ const ICONS = {
   settings: "M4 8h9M17 8h3M4 16h3M11 16h9M15 5.800v4.400M9 13.800v4.400",
   terminal: "M5 7l5 5-5 5M12.500 17H19",
   warning: "M12 4.500l8.500 15h-17zM12 10v4.500M12 17h.01",
+  comment: "M5 5.500h14v10h-7.500L7.500 19v-3.500H5z",
   branch: "M7 8.500v7M7 8.500a2 2 0 1 0-.01 0M7 19.500a2 2 0 1 0-.01 0M17 8.500a2 2 0 1 0-.01 0M17 8.500c0 5-10 3-10 7",
 };
 

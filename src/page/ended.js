@@ -1,6 +1,8 @@
 // The outcome of an ask, as its card shows it.
 
 import { h, icon } from "./dom.js";
+import { verdict } from "./kinds.js";
+import { code, prose } from "./visible.js";
 import { ending, projectName } from "./words.js";
 
 /**
@@ -13,20 +15,19 @@ import { ending, projectName } from "./words.js";
 export function ended(ask, isMine, unsent, close) {
   const outcome = /** @type {Outcome} */ (ask.outcome);
   const { receipt } = ask;
-  const answers = Object.values(outcome.answers ?? {}).join(" · ");
-  const isAnswered = outcome.kind === "answered" || outcome.kind === "answered_in_terminal";
-  const how = isMine && outcome.kind === "answered" ? "Answered" : ending(outcome);
+  const { word, tone, lines, exact } = verdict(ask);
+  const how = isMine && outcome.kind === "answered" ? word : ending(outcome, word);
   const hasChanged = receipt !== null && !receipt.as_sent;
   const summary = h(
     "div",
-    { class: `ended ${isAnswered ? "good" : "plain"}` },
-    h("span", { class: "ended-mark" }, icon(isAnswered ? "check" : outcome.kind === "released" ? "terminal" : "close")),
+    { class: `ended ${tone}` },
+    h("span", { class: "ended-mark" }, icon(tone === "good" ? "check" : outcome.kind === "released" ? "terminal" : "close")),
     h(
       "span",
       { class: "ended-text" },
       h("span", { class: "ended-how" }, h("bdi", {}, projectName(ask.project)), ` · ${how}`),
-      answers && h("span", { class: "ended-answer", dir: "auto" }, answers),
-      outcome.reason && h("span", { class: "ended-answer", dir: "auto" }, outcome.reason),
+      exact && h("code", { class: "ended-exact" }, code(exact)),
+      ...lines.map((line) => h("span", { class: "ended-answer", dir: "auto" }, prose(line))),
       receipt && h("span", { class: hasChanged ? "receipt changed" : "receipt" }, icon(hasChanged ? "warning" : "check"), hasChanged ? "changed on the way" : "received by Claude"),
     ),
     h("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: close } }, icon("close")),
@@ -37,6 +38,6 @@ export function ended(ask, isMine, unsent, close) {
       hasChanged && h("p", { class: "error" }, `Another hook has changed the answer. Claude received: ${Object.values(receipt.answers).join(" · ")}`),
       unsent.length > 0 && h("div", { class: "unsent" }, h("p", {}, "You wrote this, but it was not sent:"), ...unsent.map((text) => h("p", { class: "unsent-text", dir: "auto" }, text))),
     ],
-    spoken: `${projectName(ask.project)}: ${how}${answers ? `: ${answers}` : ""}`,
+    spoken: [`${projectName(ask.project)}: ${how}`, ...lines].join(": "),
   };
 }

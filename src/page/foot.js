@@ -48,21 +48,31 @@ export class Foot {
   show(phase, canRelease) {
     this.#phase = phase;
     this.#canRelease = canRelease;
-    const { sendsItself, summary } = this.form;
+    const { sendsItself, summary, sendLabel, sendTone } = this.form;
     // Buttons that stay the same are left alone: the person may be about to click one.
-    const shown = [phase, canRelease, sendsItself, this.isDismissing, phase === "undo" && summary].join();
+    const shown = JSON.stringify([phase, canRelease, sendsItself, sendLabel, sendTone, this.isDismissing, phase === "undo" && summary]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const isBusy = phase === "sending";
     if (phase === "undo") this.#showUndo();
     else if (this.isDismissing) this.#showReason(isBusy);
     else this.#showActions(isBusy);
-    for (const control of this.element.querySelectorAll("button, input")) control.toggleAttribute("disabled", isBusy);
+    for (const control of this.element.querySelectorAll("button, input")) if (control !== this.form.aside) control.toggleAttribute("disabled", isBusy);
+    this.form.aside.inert = isBusy;
+  }
+
+  get #send() {
+    return /** @type {HTMLElement | null} */ (this.element.querySelector("button.send"));
   }
 
   /** Scrolls to the button that sends. */
   revealSend() {
-    this.element.querySelector("button.primary")?.scrollIntoView({ block: "nearest" });
+    this.#send?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Goes to the button that sends, without sending. */
+  focusSend() {
+    this.#send?.focus();
   }
 
   #showUndo() {
@@ -76,18 +86,20 @@ export class Foot {
 
   /** @param {boolean} isBusy */
   #showActions(isBusy) {
+    const { dismissal, sendsItself, sendLabel, sendTone } = this.form;
     fill(
       this.element,
       this.form.aside,
       h("span", { class: "spacer" }),
       this.#canRelease && button("To the terminal", "quiet", () => this.actions.release(), "Answer in the terminal instead"),
-      button("Dismiss…", "quiet dismiss", () => this.#dismissing(this.#keptReason), "Refuse to answer"),
-      (!this.form.sendsItself || isBusy) && button(isBusy ? "Sending…" : this.form.sendLabel, "primary", () => this.actions.submit()),
+      dismissal && button(`${dismissal.label}…`, "quiet dismiss", () => this.#dismissing(this.#keptReason), dismissal.hint),
+      (!sendsItself || isBusy) && button(isBusy ? "Sending…" : sendLabel, `send ${sendTone}`, () => this.actions.submit()),
     );
   }
 
   /** @param {boolean} isBusy */
   #showReason(isBusy) {
+    const { label, question } = this.form.dismissal ?? { label: "Dismiss", question: null };
     const field = h("input", { type: "text", placeholder: "Why? (the agent will see this)", "aria-label": "Reason", dir: "auto" });
     field.value = this.reason;
     const send = () => this.actions.dismiss(field.value.trim());
@@ -101,10 +113,10 @@ export class Foot {
     });
     fill(
       this.element,
-      field,
+      question === null ? field : h("span", { class: "pending" }, question),
       button("Keep", "quiet", () => this.#dismissing(null)),
       // The second click of a double click on "Dismiss…" lands here.
-      button(isBusy ? "Sending…" : "Dismiss", "danger", (event) => event.detail < 2 && send()),
+      button(isBusy ? "Sending…" : label, "danger", (event) => event.detail < 2 && send()),
     );
   }
 
@@ -112,7 +124,7 @@ export class Foot {
   #dismissing(reason) {
     this.#reason = reason;
     this.show(this.#phase, this.#canRelease);
-    const next = /** @type {HTMLElement | null} */ (this.element.querySelector(reason === null ? ".dismiss" : "input"));
+    const next = /** @type {HTMLElement | null} */ (this.element.querySelector(reason === null ? ".dismiss" : "input, button"));
     next?.focus();
   }
 }

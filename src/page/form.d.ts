@@ -12,6 +12,12 @@ interface Form {
   readonly aside: HTMLElement;
   /** The label of the button that sends the answer. */
   readonly sendLabel: string;
+  /** What that button looks like: it sends, or it refuses. */
+  readonly sendTone: "primary" | "danger";
+  /** The button that refuses to answer; null if the fields have their own way to do that. */
+  readonly dismissal: Dismissal | null;
+  /** Whether the answer gives power to the agent. Then Enter only goes to the button that sends. */
+  readonly isApproval: boolean;
   /** The input so far, as JSON can hold it; null if there is none. The form of a reloaded page is created with it. */
   readonly draft: unknown;
   /** The input so far, as texts to show a person whose answer came too late. */
@@ -34,6 +40,15 @@ interface Form {
   showFaults(): void;
   /** Says at each field what the daemon found wrong with its answer. */
   blame(errors: AnswerError[]): void;
+}
+
+/** The words for refusing to answer. */
+interface Dismissal {
+  label: string;
+  /** What the button means. */
+  hint: string;
+  /** Stands beside the second button; the place of the field for a reason if nobody would read one. */
+  question: string | null;
 }
 
 /** What a form tells its card. */

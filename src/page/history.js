@@ -2,7 +2,7 @@
 
 import { projects, settledAsks } from "./api.js";
 import { copy, fill, h, icon } from "./dom.js";
-import { text } from "./kinds.js";
+import { past, text, verdict } from "./kinds.js";
 import { moment, OUTCOMES, place, projectName } from "./words.js";
 
 const PAGE = "50";
@@ -85,7 +85,9 @@ function entry(ask) {
   const { settled_at, opened_at, receipt } = ask;
   const json = h("button", { type: "button", class: "icon-button copy", title: "Copy as JSON", "aria-label": "Copy as JSON" }, icon("copy"));
   json.addEventListener("click", () => copy(json, JSON.stringify(ask, null, 2)));
-  const where = outcome.kind === "answered_in_terminal" ? "" : place(outcome.by);
+  const { word, tone } = verdict(ask);
+  // The word may say already that it was in the terminal.
+  const where = outcome.kind === "answered_in_terminal" && word === OUTCOMES[outcome.kind] ? "" : place(outcome.by);
   return h(
     "article",
     { class: "entry", "aria-label": `${projectName(ask.project)}: ${text(ask).slice(0, 100)}` },
@@ -93,13 +95,13 @@ function entry(ask) {
       "header",
       {},
       h("span", { class: "project", title: ask.project ?? "" }, icon("folder"), h("bdi", {}, projectName(ask.project))),
-      h("span", { class: `outcome ${outcome.kind}` }, OUTCOMES[outcome.kind]),
+      h("span", { class: `outcome ${tone}` }, word),
       where && h("span", { class: "faint", title: outcome.by?.agent ?? "" }, where),
       receiptMark(receipt),
       h("time", { datetime: settled_at ?? opened_at, title: new Date(settled_at ?? opened_at).toString() }, moment(settled_at ?? opened_at)),
       json,
     ),
-    h("dl", {}, ...ask.questions.flatMap((question) => said(question, outcome))),
+    ...past(ask),
     outcome.reason && h("p", { class: "reason", dir: "auto" }, outcome.reason),
     receipt && !receipt.as_sent && h("p", { class: "received" }, "Claude received: ", h("bdi", {}, Object.values(receipt.answers).join(" · "))),
   );
@@ -110,14 +112,4 @@ function receiptMark(receipt) {
   if (!receipt) return null;
   if (receipt.as_sent) return h("span", { class: "receipt" }, icon("check"), "received by Claude");
   return h("span", { class: "receipt changed" }, icon("warning"), "changed on the way");
-}
-
-/**
- * @param {Question} question
- * @param {Outcome} outcome
- */
-function said({ question }, outcome) {
-  const of = (/** @type {Record<string, string> | undefined} */ texts) => (texts && Object.hasOwn(texts, question) ? texts[question] : "");
-  const [answer, note] = [of(outcome.answers), of(outcome.notes)];
-  return [h("dt", { dir: "auto" }, question), h("dd", { dir: "auto" }, answer && h("strong", {}, answer), note && h("span", { class: "past-note" }, note))];
 }

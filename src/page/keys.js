@@ -9,7 +9,8 @@ const KEYS = [
   ["↑ ↓", "move between options"],
   ["Tab", "move between questions, fields and buttons"],
   ["Space", "choose an option, or undo that"],
-  ["Enter", "choose an option; send the chosen one"],
+  ["Enter", "choose an option; send the chosen one, or go to the button that approves"],
+  ["Ctrl Enter", "send what is chosen or written"],
   ["u", "take back a choice before it is sent"],
   ["j k", "next and previous question"],
   ["/", "search the history"],
@@ -24,6 +25,12 @@ const KEYS = [
  */
 export function listen(page, signal) {
   const key = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat && page.isInbox() && !document.querySelector("dialog[open]")) {
+      event.preventDefault();
+      const card = page.inbox.current;
+      card?.expand();
+      return void card?.submit();
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event) || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
     const target = /** @type {HTMLElement} */ (event.target);
@@ -63,7 +70,7 @@ function handle(page, key, target) {
   // The browser turns Enter on a control into a click.
   if (target.matches("button:not([data-enter-sends]), a, summary")) return false;
   card.expand();
-  void card.submit();
+  card.enter();
   return true;
 }
 

@@ -1,6 +1,14 @@
 // The kinds of asks: how the page talks about each, and which form answers it. To add a kind, add an entry to `KINDS`.
 
+import { AddressForm } from "./address_form.js";
+import { callText, toolName } from "./call.js";
+import { pastCall, pastForm, pastPlan, pastQuestions, planTitle } from "./past.js";
+import { PermissionForm } from "./permission_form.js";
+import { PlanForm } from "./plan_form.js";
 import { QuestionForm } from "./question_form.js";
+import { SchemaForm } from "./schema_form.js";
+import { verdictOnCall, verdictOnForm, verdictOnPlan, verdictOnQuestion } from "./verdict.js";
+import { codeText } from "./visible.js";
 import { projectName } from "./words.js";
 
 /**
@@ -11,6 +19,8 @@ import { projectName } from "./words.js";
  * @property {(ask: Ask) => string} text one line: the row, the history, the announcement
  * @property {(ask: Ask) => string} glimpse what a notification shows: anybody who passes by may read it
  * @property {(ask: Ask, draft: unknown, listener: FormListener) => Form} form
+ * @property {(ask: Ask) => import("./verdict.js").Verdict} verdict how it ended
+ * @property {(ask: Ask) => Node[]} past what it was about, for the history
  */
 
 /** @type {Kind} */
@@ -21,13 +31,60 @@ const QUESTION = {
   text: ({ questions }) => questions[0].question,
   glimpse: ({ questions }) => questions[0].header,
   form: (ask, draft, listener) => new QuestionForm(ask, draft, listener),
+  verdict: verdictOnQuestion,
+  past: pastQuestions,
+};
+
+/** @param {Ask} ask */
+const call = ({ subject }) => /** @type {CallSubject} */ (subject);
+
+/** @type {Kind} */
+const PERMISSION = {
+  noun: { one: "permission request", many: "permission requests" },
+  verb: "asks for permission",
+  title: (ask) => codeText(toolName(call(ask))),
+  text: (ask) => codeText(`${toolName(call(ask))}: ${callText(call(ask))}`),
+  glimpse: (ask) => toolName(call(ask)),
+  form: (ask, draft, listener) => new PermissionForm(ask, draft, listener),
+  verdict: verdictOnCall,
+  past: pastCall,
+};
+
+/** @param {Ask} ask */
+const plan = ({ subject }) => planTitle(/** @type {PlanSubject} */ (subject).plan);
+
+/** @type {Kind} */
+const PLAN = {
+  noun: { one: "plan", many: "plans" },
+  verb: "has a plan",
+  title: plan,
+  text: (ask) => `Plan: ${plan(ask)}`,
+  glimpse: () => "",
+  form: (ask, draft, listener) => new PlanForm(ask, draft, listener),
+  verdict: verdictOnPlan,
+  past: pastPlan,
+};
+
+/** @param {Ask} ask */
+const schema = ({ subject }) => /** @type {FormSubject} */ (subject);
+
+/** @type {Kind} */
+const FORM = {
+  noun: { one: "form", many: "forms" },
+  verb: "has a form",
+  title: (ask) => codeText(schema(ask).server),
+  text: (ask) => `${codeText(schema(ask).server)}: ${schema(ask).message}`,
+  glimpse: (ask) => schema(ask).server,
+  form: (ask, draft, listener) => (schema(ask).mode === "url" ? new AddressForm(ask) : new SchemaForm(ask, draft, listener)),
+  verdict: verdictOnForm,
+  past: pastForm,
 };
 
 /** @type {Map<string | undefined, Kind>} */
-const KINDS = new Map([["question", QUESTION]]);
+const KINDS = new Map([["question", QUESTION], ["permission", PERMISSION], ["plan", PLAN], ["form", FORM]]);
 
 /** Every ask has questions. So a kind that only a newer daemon knows can still be answered. @param {Ask} ask */
-const kindOf = ({ kind }) => KINDS.get(kind) ?? QUESTION;
+const kindOf = ({ kind, subject }) => (subject ? KINDS.get(kind) : null) ?? QUESTION;
 
 /**
  * @param {Ask} ask
@@ -38,6 +95,12 @@ export const formOf = (ask, draft, listener) => kindOf(ask).form(ask, draft, lis
 
 /** What is asked, in one line. @param {Ask} ask */
 export const text = (ask) => kindOf(ask).text(ask);
+
+/** How a settled ask ended. @param {Ask} ask */
+export const verdict = (ask) => kindOf(ask).verdict(ask);
+
+/** What a settled ask was about. @param {Ask} ask */
+export const past = (ask) => kindOf(ask).past(ask);
 
 /** The name of a card. @param {Ask} ask */
 export const cardName = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb}: ${kindOf(ask).title(ask)}`;

@@ -1,18 +1,15 @@
 // One question: its options, the field for an answer in one's own words, and a note.
 
-import { fill, h, icon, isComposing } from "./dom.js";
+import { Choices } from "./choices.js";
+import { fill, h, icon } from "./dom.js";
 import { preview } from "./preview.js";
+import { isTouch, sendsOnEnter, textarea, tooLong } from "./text_field.js";
 
-/** The longest text that the daemon accepts, in bytes. */
-const MAX_TEXT = 16 * 1024;
-const isTouch = () => matchMedia("(pointer: coarse)").matches;
 let made = 0;
 
 /** @typedef {{ chosen: string[], other: string, note: string }} QuestionDraft the input so far; `other` is the person's own words */
 
 export class QuestionView {
-  /** @type {HTMLElement[]} */
-  #options = [];
   #fault = h("p", { class: "fault", role: "alert" });
   /** @type {HTMLElement | null} */
   #pane = null;
@@ -33,6 +30,14 @@ export class QuestionView {
     this.id = `question-${++made}`;
     this.other = this.#otherField();
     this.note = this.#noteField();
+    this.choices = new Choices({
+      options: this.question.options,
+      isMulti: this.isMulti,
+      labelledBy: this.id,
+      pick: (place) => this.pick(place),
+      look: (place) => this.#preview(place),
+      next: this.takesText ? this.other.field : undefined,
+    });
     for (const { field } of [this.other, this.note]) field.setAttribute("aria-describedby", this.id);
     this.element = this.#build();
     this.#show();
@@ -78,7 +83,7 @@ export class QuestionView {
     const { chosen } = this.draft;
     if (!this.isMulti) this.draft.chosen = [option.label];
     else this.draft.chosen = chosen.includes(option.label) ? chosen.filter((label) => label !== option.label) : [...chosen, option.label];
-    this.#options[place].focus({ preventScroll: true });
+    this.choices.focus(place);
     this.#show();
     this.listener.changed();
     if (!this.isMulti) this.listener.picked();
@@ -92,8 +97,7 @@ export class QuestionView {
   }
 
   focus() {
-    const chosen = this.#options.find((option) => option.getAttribute("aria-checked") === "true");
-    (chosen ?? this.#options[0] ?? this.other.field).focus({ preventScroll: true });
+    this.choices.focus();
   }
 
   /** @param {string} problem empty if there is none */
@@ -104,10 +108,8 @@ export class QuestionView {
 
   /** Why the answer cannot be sent; empty if it can. */
   get fault() {
-    if (this.value === null) return "This one needs an answer.";
-    const length = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
-    const longest = Math.max(length(this.summary), length(this.draft.note));
-    return longest > MAX_TEXT ? `This is too long, by about ${Math.ceil((1 - MAX_TEXT / longest) * 100)} %.` : "";
+    if (this.value === null && !this.question.optional) return "This one needs an answer.";
+    return tooLong(this.summary, this.draft.note);
   }
 
   /** The answer in one line; empty if there is none. */
@@ -118,10 +120,7 @@ export class QuestionView {
   #build() {
     const { question, options, header } = this.question;
     const withPreviews = options.some((option) => option.preview);
-    this.#options = options.map((option, place) => this.#option(option, place));
     this.#pane = withPreviews ? h("div", { class: "preview" }) : null;
-    const group = h("div", { class: "options", role: this.isMulti ? "group" : "radiogroup", "aria-labelledby": this.id }, ...this.#options);
-    group.addEventListener("keydown", (event) => this.#move(event));
     return h(
       "section",
       { class: withPreviews ? "question with-preview" : "question" },
@@ -132,30 +131,9 @@ export class QuestionView {
         h("h2", { id: this.id, class: "text", dir: "auto" }, question),
         this.isMulti && h("p", { class: "hint" }, "Choose any number"),
       ),
-      h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && group, this.takesText && this.other.element), this.#pane),
+      h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && this.choices.element, this.takesText && this.other.element), this.#pane),
       this.note.element,
       this.#fault,
-    );
-  }
-
-  /**
-   * @param {QuestionOption} option
-   * @param {number} place
-   */
-  #option({ label, description }, place) {
-    const look = () => this.#preview(place);
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "option",
-        role: this.isMulti ? "checkbox" : "radio",
-        "aria-checked": "false",
-        on: { click: () => this.pick(place), focus: look, pointerenter: look },
-      },
-      h("kbd", { "aria-hidden": "true" }, String(place + 1)),
-      h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, label), description && h("span", { class: "description" }, description)),
-      h("span", { class: "mark" }, icon("check")),
     );
   }
 
@@ -170,12 +148,8 @@ export class QuestionView {
     });
     // A person who points at the field is not done.
     field.addEventListener("pointerdown", () => this.listener.changed());
-    field.addEventListener("keydown", (event) => {
-      if (field.value === "") this.#move(event);
-      if (event.key !== "Enter" || event.shiftKey || isComposing(event) || isTouch()) return;
-      event.preventDefault();
-      if (!event.repeat) this.listener.submit();
-    });
+    field.addEventListener("keydown", (event) => field.value === "" && this.choices.move(event));
+    sendsOnEnter(field, () => this.listener.submit());
     const key = options.length > 0 && h("kbd", { "aria-hidden": "true" }, String(options.length + 1));
     const element = h("div", { class: "option other" }, key, field, h("span", { class: "mark" }, icon("check")));
     element.addEventListener("click", () => {
@@ -209,26 +183,10 @@ export class QuestionView {
     return { element: h("div", { class: "note" }, open, field), field, open };
   }
 
-  /** Arrows only move. They choose nothing, because a choice may be sent at once. @param {KeyboardEvent} event */
-  #move(event) {
-    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    const places = this.takesText ? [...this.#options, this.other.field] : this.#options;
-    const at = places.indexOf(/** @type {HTMLElement} */ (event.target));
-    places[(at + step + places.length) % places.length].focus();
-  }
-
   #show() {
     const { chosen, other } = this.draft;
     const current = this.question.options.findIndex(({ label }) => chosen.includes(label));
-    this.#options.forEach((element, place) => {
-      const isChosen = chosen.includes(this.question.options[place].label);
-      element.setAttribute("aria-checked", String(isChosen));
-      // Enter chooses a single option. Once that is chosen, or where several may be, Enter sends.
-      element.toggleAttribute("data-enter-sends", this.isMulti || isChosen);
-      element.tabIndex = this.isMulti || place === Math.max(0, current) ? 0 : -1;
-    });
+    this.choices.show(chosen);
     this.other.element.classList.toggle("chosen", other.trim() !== "" && (this.isMulti || chosen.length === 0));
     if (!this.fault) this.blame("");
     if (this.#pane && (this.#shown < 0 || current >= 0)) this.#preview(this.#shown < 0 ? Math.max(0, current) : current);
@@ -245,25 +203,4 @@ export class QuestionView {
       option.preview ? preview(this.ask, this.index, place) : h("p", { class: "faint" }, "No preview."),
     );
   }
-}
-
-/**
- * @param {string} value
- * @param {string} placeholder
- * @param {string} label
- * @param {() => void} input
- */
-function textarea(value, placeholder, label, input) {
-  const field = h("textarea", { rows: 1, placeholder, "aria-label": label, dir: "auto" });
-  field.value = value;
-  const grow = () => {
-    if (CSS.supports("field-sizing", "content")) return;
-    field.style.height = "auto";
-    field.style.height = `${field.scrollHeight}px`;
-  };
-  field.addEventListener("input", () => {
-    grow();
-    input();
-  });
-  return field;
 }

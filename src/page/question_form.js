@@ -6,6 +6,9 @@ import { QuestionView } from "./question.js";
 /** @implements {Form} */
 export class QuestionForm {
   keys = /^([1-9]|ArrowDown|ArrowUp)$/;
+  sendTone = /** @type {const} */ ("primary");
+  isApproval = false;
+  dismissal = { label: "Dismiss", hint: "Refuse to answer", question: null };
   /** @type {import("./question.js").QuestionDraft[]} */
   #drafts;
   /** @type {QuestionView[] | null} */
@@ -60,7 +63,7 @@ export class QuestionForm {
   }
 
   answer() {
-    const answers = this.#questions.map(({ question, value }) => [question.question, value]);
+    const answers = this.#questions.map(({ question, value }) => [question.question, value]).filter(([, value]) => value !== null);
     const notes = this.#questions.map(({ question, draft }) => [question.question, draft.note.trim()]).filter(([, note]) => note);
     return { answers: Object.fromEntries(answers), notes: Object.fromEntries(notes) };
   }

@@ -13,6 +13,8 @@ interface Question {
   multiSelect: boolean;
   /** Present only if it is false. */
   freeText?: boolean;
+  /** Present only if it is true. */
+  optional?: boolean;
 }
 
 interface Source {
@@ -27,6 +29,8 @@ interface Outcome {
   kind: OutcomeKind;
   answers?: Record<string, string>;
   notes?: Record<string, string>;
+  /** What the person changed before they approved: fields that replaced fields of the input. */
+  edited?: Record<string, unknown>;
   reason?: string;
   by: Source | null;
 }
@@ -51,6 +55,8 @@ interface Ask {
   questions: Question[];
   state: "open" | "settled";
   racing: boolean;
+  /** Present only if it is true: the agent has started a command since it asked. Not in events. */
+  perhaps_answered?: boolean;
   deferred: boolean;
   opened_at: string;
   expires_at: string | null;
@@ -72,6 +78,17 @@ interface AskEvent {
   ask: Ask;
 }
 
+/** What a person says to everything that is asked while they are away. */
+interface Away {
+  /** The directory that it is for; null for all. */
+  project: string | null;
+  words: string;
+  kinds: string[];
+  since: string;
+  until: string;
+  by: Source | null;
+}
+
 interface AskContext {
   said: string | null;
   branch: string | null;
@@ -80,10 +97,84 @@ interface AskContext {
 interface Answer {
   answers: Record<string, string | string[]>;
   notes: Record<string, string>;
+  edited?: Record<string, unknown>;
 }
 
 /** Why the daemon refused the answer to one question. */
 interface AnswerError {
   question: string;
   problem: string;
+}
+
+/** The subject of a permission: a call of a tool. */
+interface CallSubject {
+  tool: string;
+  /** The whole input of the tool. */
+  input: Record<string, unknown>;
+  directory?: string;
+  /** Only for a shell command. */
+  command?: string;
+  /** Only for a change of a file. */
+  path?: string;
+  diff?: Diff;
+  /** Only for a fetch. */
+  url?: string;
+  /** Only for a tool of an MCP server. */
+  server?: string;
+  /** Only in a subagent. */
+  agent?: { id: string; type: string | null };
+  grants: Grant[];
+}
+
+/** A rule that can be granted together with a call. */
+interface Grant {
+  /** The label of its option. */
+  label: string;
+  rules: string[];
+  /** The file that Claude Code writes the rules to; null if they are for this session only. */
+  file: string | null;
+}
+
+interface Diff {
+  isNew: boolean;
+  hunks: Hunk[];
+}
+
+interface Hunk {
+  /** The numbers of the first line, before and after; null if the place in the file is not known. */
+  old: number | null;
+  new: number | null;
+  /** Each begins with a space, `-` or `+`. */
+  lines: string[];
+}
+
+interface PlanSubject {
+  plan: string;
+  file: string | null;
+}
+
+/** The subject of a form: fields to fill in, or an address to open. */
+interface FormSubject {
+  server: string;
+  message: string;
+  mode: "form" | "url";
+  fields?: FormField[];
+  url?: string;
+}
+
+interface FormField {
+  name: string;
+  /** The text of the question that stands for the field. */
+  question: string;
+  type: "string" | "number" | "integer" | "boolean" | "choice" | "choices";
+  required: boolean;
+  description?: string;
+  default?: unknown;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
 }

@@ -53,7 +53,7 @@ export function projectName(project) {
 /** @param {Ask} ask */
 export function mode(ask) {
   if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
-  if (ask.racing) return { word: "terminal too", title: "The question is open in the terminal too. The first answer wins." };
+  if (ask.racing) return { word: "terminal too", title: "This is open in the terminal too. The first answer wins." };
   if (ask.origin === "program") return { word: "a program asks", title: "A program asks, not an agent." };
   return { word: "waits here", title: "The agent waits for an answer from here." };
 }
@@ -88,10 +88,11 @@ export const OUTCOMES = {
 /**
  * How an ask ended, in a sentence without its answers.
  * @param {Outcome} outcome
+ * @param {string} word the word of its kind for that
  */
-export function ending({ kind, by }) {
+export function ending({ kind, by }, word) {
   if (kind === "withdrawn") return "Withdrawn: the agent no longer waits";
   if (kind === "expired") return "Expired: nobody answered in time";
-  if (kind === "answered_in_terminal") return OUTCOMES[kind];
-  return [OUTCOMES[kind], place(by)].filter(Boolean).join(" ");
+  if (kind === "answered_in_terminal") return word === OUTCOMES[kind] ? word : `${word} in the terminal`;
+  return [word, place(by)].filter(Boolean).join(" ");
 }

@@ -37,9 +37,8 @@ impl Project {
         }
         assert_eq!(self.matcher("PostToolUseFailure"), permissions.then(|| json!("*")));
         assert_eq!(self.matcher("PostToolBatch"), permissions.then_some(Value::Null));
-        for event in ["Elicitation", "ElicitationResult"] {
-            assert_eq!(self.matcher(event), forms.then_some(Value::Null), "{event}");
-        }
+        assert_eq!(self.matcher("SubagentStop"), permissions.then_some(Value::Null));
+        assert_eq!(self.matcher("Elicitation"), forms.then_some(Value::Null));
         for event in ["UserPromptSubmit", "Stop", "SessionEnd"] {
             assert_eq!(self.matcher(event), Some(Value::Null), "{event}");
         }
@@ -182,7 +181,7 @@ fn the_doctor_says_what_comes_and_its_advice_adds_the_rest() {
     project.install("");
 
     // An entry that is lost is found, and what brings it back keeps the choice.
-    for event in ["PermissionRequest", "PostToolBatch", "Elicitation", "ElicitationResult"] {
+    for event in ["PermissionRequest", "PostToolBatch", "SubagentStop"] {
         project.edit_settings(|settings| {
             settings["hooks"].as_object_mut().unwrap().remove(event).unwrap();
         });

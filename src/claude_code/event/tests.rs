@@ -123,12 +123,13 @@ fn received_answers_are_read_from_the_input_or_the_response() {
 fn a_session_goes_on_at_the_end_of_a_turn_and_of_the_session() {
     let thread =
         |subagent: Option<&str>| Thread { session: "s-1".into(), asker: None, subagent: subagent.map(Into::into) };
-    for event in ["Stop", "UserPromptSubmit"] {
+    for event in ["Stop", "SubagentStop"] {
         let went_on = read_as(event, "1", json!({}));
         assert!(
             matches!(went_on, HookEvent::WentOn { thread: found, done } if found == thread(None) && done.is_empty())
         );
     }
+    assert!(matches!(read_as("UserPromptSubmit", "1", json!({})), HookEvent::Prompted(found) if found == thread(None)));
     assert!(matches!(read_as("SessionEnd", "1", json!({})), HookEvent::Ended(found) if found == thread(None)));
     let calls = json!([{"tool_use_id": "t1", "tool_response": "It was rejected. To tell you how to proceed, the user said:\nno"}, {"tool_use_id": "t2", "tool_response": [1]}, {}, 3]);
     let batch = |calls: Value| read_as("PostToolBatch", "1", json!({"agent_id": "a1", "tool_calls": calls}));

@@ -14,7 +14,6 @@ pub const BEFORE_TOOL: &str = "PreToolUse";
 pub const DIALOG: &str = "PermissionRequest";
 /// The event of a form that an MCP server wants filled in.
 pub const FORM: &str = "Elicitation";
-const FORM_RESULT: &str = "ElicitationResult";
 const AFTER_FAILURE: &str = "PostToolUseFailure";
 const AFTER_BATCH: &str = "PostToolBatch";
 
@@ -99,7 +98,7 @@ impl Coverage {
                 DIALOG => is_for_all(handler.matcher.as_deref()),
                 event => [AFTER_FAILURE, AFTER_BATCH].contains(&event),
             }),
-            forms: has(&|handler| [FORM, FORM_RESULT].contains(&handler.event.as_str())),
+            forms: has(&|handler| handler.event == FORM),
             ..Self::DEFAULT
         }
     }
@@ -167,7 +166,7 @@ pub fn is_written(event: &str, version: Option<Version>, is_there: bool) -> bool
 /// Whether this version ignores a settings file because of this event.
 pub fn makes_file_unreadable(event: &str, version: Version) -> bool {
     let first = match event {
-        FORM | FORM_RESULT => KNOWS_FORMS,
+        FORM => KNOWS_FORMS,
         AFTER_BATCH => HAS_BATCHES,
         _ => return false,
     };
@@ -218,7 +217,9 @@ mod tests {
         for event in settings["hooks"].as_object().unwrap().keys() {
             let mut damaged = settings.clone();
             damaged["hooks"].as_object_mut().unwrap().shift_remove(event);
-            assert_eq!(Coverage::chosen(&look(&damaged)), Coverage::ALL, "without {event}");
+            // Forms have this one entry.
+            let expected = Coverage { forms: event != FORM, ..Coverage::ALL };
+            assert_eq!(Coverage::chosen(&look(&damaged)), expected, "without {event}");
         }
         let mut damaged = settings;
         damaged["hooks"].as_object_mut().unwrap().shift_remove(DIALOG);

@@ -4,6 +4,7 @@
 //! - [`coverage`] says which waits the entries bring to Answerback; [`wanted`] has the entries for them.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
 //! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
+//! - [`rules`] finds a permission rule and takes it out; it is pure, too.
 //! - [`scope`] knows which files there are, and [`session`] reads those of one session; [`plugin`] finds the same hooks in a plugin.
 //!
 //! At any moment, also before a `kill -9`, the file is whole, it is the old one or the new one, and nobody's edit is lost. A file that
@@ -22,6 +23,7 @@ mod lease;
 pub mod look;
 pub mod plugin;
 mod regular;
+pub mod rules;
 pub mod scope;
 pub mod session;
 pub mod wanted;
@@ -40,6 +42,7 @@ use file::Target;
 use json::Refusal;
 use look::Look;
 use regular::{Found, Unfit};
+use rules::Rule;
 use wanted::{NoForms, Wanted};
 
 /// Said where a person might think that half of an edit was made.
@@ -108,6 +111,10 @@ pub enum Outcome {
     EntriesRemoved,
     /// Nothing of ours was there.
     NotInstalled,
+    /// A permission rule is gone.
+    RuleRemoved,
+    /// The permission rule was not there.
+    NoSuchRule,
 }
 
 /// An edit: what was there, and what is there now, or would be. `None` is no file.
@@ -199,6 +206,32 @@ impl<'a> Settings<'a> {
             self.target.remove_dirs(created_dirs);
             backup.close(&change.backup).map_err(failed)?;
             Ok(Some(change))
+        })
+    }
+
+    /// The line that a permission rule stands in. `None` if it is not there.
+    pub fn line_of(&self, rule: &Rule<'_>) -> Result<Option<usize>, SettingsError> {
+        let found = self.read()?;
+        rule.line(self.text(found.as_ref())?).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Takes a permission rule out of the file.
+    pub fn revoke(&self, rule: &Rule<'_>) -> Result<Change, SettingsError> {
+        let backup = self.lock()?;
+        self.retry(|found| {
+            let text = self.text(found)?;
+            let after = rule.removed(text).map_err(|refusal| self.refused(refusal))?;
+            let outcome = if after == text { Outcome::NoSuchRule } else { Outcome::RuleRemoved };
+            let (before, after) = (found.map(|found| found.bytes.clone()), found.map(|_| after.into_bytes()));
+            let mut change = Change { outcome, before, after, backup: None };
+            self.check_links(found, &change)?;
+            let (true, Some(found), Some(after)) = (change.is_change(), found, change.after.as_deref()) else {
+                return Ok(Some(change));
+            };
+            let copy = backup.keep_latest(&found.bytes).map_err(|error| io_error("back up in", backup.dir(), error))?;
+            let replaced = self.target.replace(Some(found), after).map_err(self.failed("write"))?;
+            change.backup = Some(copy);
+            Ok(replaced.then_some(change))
         })
     }
 

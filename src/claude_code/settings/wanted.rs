@@ -74,6 +74,8 @@ pub fn entries(invocation: &Invocation, mode: Mode, coverage: Coverage) -> Vec<E
         // One entry for all tools, and not another one beside the list: no call may run the hook twice.
         if coverage.permissions && matcher.is_some() {
             *matcher = Some(ALL_TOOLS.to_owned());
+            // Some versions show it for a moment with every call of every tool.
+            handler.shift_remove("statusMessage");
         }
         if mode != Mode::Auto {
             match invocation {

@@ -149,7 +149,7 @@ fn an_entry_that_a_version_does_not_know_is_an_error_and_one_that_it_needs_is_mi
             &whole,
             Some(Version(2, 0, 76)),
             Level::Error,
-            "does not know PostToolBatch, Elicitation and ElicitationResult",
+            "does not know PostToolBatch and Elicitation",
             "install --user --no-forms`",
         ),
         (&without_batches, None, Level::Ok, "is installed", ""),

@@ -8,9 +8,16 @@ import { scenarios, World } from "../../lib/world.mjs";
 import { until } from "../../lib/until.mjs";
 import { browserContext, closeBrowser } from "./browser.mjs";
 
+/** @typedef {{ session?: string, id?: string, cwd?: string, extra?: object, env?: Record<string, string> }} AskOptions */
 /** @typedef {{ key: string, child: import("node:child_process").ChildProcess, said: Promise<string>, reply(): Promise<any> }} Asked */
 
 const STEP_MS = 15_000;
+/** A person is at the terminal of Claude Code. */
+const ATTENDED = { CLAUDE_CODE_ENTRYPOINT: "cli", CLAUDE_CODE_SESSION_ATTENDED: "1" };
+/** Nobody is. A hook that hides the dialog waits only then. */
+const ALONE = { CLAUDE_CODE_ENTRYPOINT: "cli", CLAUDE_CODE_SESSION_ATTENDED: "0" };
+
+const newId = () => `toolu_${Math.random().toString(36).slice(2, 12)}`;
 
 export class PageWorld extends World {
   /** @type {import("playwright-core").BrowserContext[]} */
@@ -77,13 +84,60 @@ export class PageWorld extends World {
   /**
    * A hook asks. Resolves when the ask is open; `reply()` is the decision that the hook prints in the end.
    * @param {Question[]} questions
-   * @param {{ session?: string, id?: string, cwd?: string, extra?: object, env?: Record<string, string> }} [options]
+   * @param {AskOptions} [options]
    * @returns {Promise<Asked>}
    */
-  async ask(questions, { session = "session-1", id = `toolu_${Math.random().toString(36).slice(2, 12)}`, cwd = "/home/me/shop", extra = {}, env = {} } = {}) {
+  async ask(questions, { session = "session-1", id = newId(), cwd = "/home/me/shop", extra = {}, env = {} } = {}) {
     const input = { hook_event_name: "PreToolUse", session_id: session, tool_use_id: id, cwd, tool_name: "AskUserQuestion", tool_input: { questions }, ...extra };
-    const { child, said } = this.hook(input, env);
-    const key = `${session}__${id}`;
+    return this.#opened(`${session}__${id}`, this.hook(input, env));
+  }
+
+  /**
+   * A tool wants to be used. `reply()` has the decision. A subagent asks if `extra` has an `agent_id`.
+   * @param {string} tool
+   * @param {object} input
+   * @param {AskOptions} [options]
+   * @returns {Promise<Asked>}
+   */
+  async permission(tool, input, { session = "session-1", id = newId(), cwd = "/home/me/shop", extra = {}, env = "agent_id" in extra ? ALONE : ATTENDED } = {}) {
+    const call = { session_id: session, cwd, tool_name: tool, tool_input: input, ...extra };
+    // Claude Code names the call first, and asks without its name.
+    await this.hook({ ...call, hook_event_name: "PreToolUse", tool_use_id: id }, env).said;
+    return this.#opened(`${session}__${id}`, this.hook({ ...call, hook_event_name: "PermissionRequest" }, env));
+  }
+
+  /**
+   * A plan wants to be approved.
+   * @param {string} plan
+   * @param {AskOptions} [options]
+   */
+  plan(plan, options) {
+    return this.permission("ExitPlanMode", { plan, planFilePath: "/home/me/.claude/plans/a-plan.md" }, options);
+  }
+
+  /**
+   * An MCP server wants a form to be filled in, or an address to be opened.
+   * @param {{ message?: string, requested_schema?: object, url?: string, server?: string }} form
+   * @param {AskOptions} [options]
+   * @returns {Promise<Asked>}
+   */
+  async form({ server = "deployer", message = "Where does it run?", ...form }, { session = "session-1", cwd = "/home/me/shop", extra = {}, env = ALONE } = {}) {
+    const input = { hook_event_name: "Elicitation", session_id: session, cwd, mcp_server_name: server, message, mode: form.url === undefined ? "form" : "url", ...form, ...extra };
+    /** @returns {Promise<string[]>} */
+    const keys = async () => (await this.get("/v1/asks")).asks.map((/** @type {Ask} */ { key }) => key);
+    const before = await keys();
+    const hook = this.hook(input, env);
+    // Nobody names a form, so its key is found by what is new.
+    const key = await until("the form to open", async () => (await keys()).find((each) => !before.includes(each)));
+    return this.#opened(key, hook);
+  }
+
+  /**
+   * @param {string} key
+   * @param {{ child: import("node:child_process").ChildProcess, said: Promise<string> }} hook
+   * @returns {Promise<Asked>}
+   */
+  async #opened(key, { child, said }) {
     await until(`${key} to open`, () => this.daemon.isOpen({ key }));
     const reply = async () => JSON.parse(await said).hookSpecificOutput;
     return { key, child, said, reply };

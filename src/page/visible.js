@@ -1,0 +1,77 @@
+// Shows characters that a person would not see: controls, marks that turn the direction of text, and characters without a width.
+
+import { h } from "./dom.js";
+
+const UNSEEN = "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800";
+/** The joints inside an emoji. */
+const EMOJI = "(?<=\\p{Extended_Pictographic})\\ufe0f|(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f])\\u200d(?=\\p{Extended_Pictographic})";
+/** Text for people. Emoji and wide spaces are fine there. */
+const IN_PROSE = new RegExp(`(?:(?![\\n\\t]|${EMOJI})[${UNSEEN}])+`, "gu");
+/** Text for machines: a space that is not the usual one means something else there. */
+const IN_CODE = new RegExp(`(?:(?![\\n\\t ])[${UNSEEN}\\p{Zs}])+`, "gu");
+/** Words that are written from right to left. */
+const TURNED = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]+/gu;
+/** How many characters of a row of hidden ones are named. The others are counted. */
+const NAMED = 8;
+
+/** @param {string} character */
+function name(character) {
+  const code = character.codePointAt(0) ?? 0;
+  // Unicode has pictures of the oldest controls.
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** @param {string} run hidden characters */
+function names(run) {
+  const all = [...run];
+  const rest = all.length > NAMED ? ` and ${all.length - NAMED} more` : "";
+  return all.slice(0, NAMED).map(name).join(" ") + rest;
+}
+
+/**
+ * Divides a text at the matches of a pattern.
+ * @param {string} text
+ * @param {RegExp} pattern
+ * @param {(match: string) => Node} shown stands for a match
+ * @param {(rest: string) => Node | string} plain what is between the matches
+ */
+function divide(text, pattern, shown, plain) {
+  const parts = new DocumentFragment();
+  let end = 0;
+  for (const { 0: match, index } of text.matchAll(pattern)) {
+    if (index > end) parts.append(plain(text.slice(end, index)));
+    parts.append(shown(match));
+    end = index + match.length;
+  }
+  if (end < text.length) parts.append(plain(text.slice(end)));
+  return parts;
+}
+
+/** @param {string} run */
+const mark = (run) => h("span", { class: "hidden-char", title: "Hidden characters" }, names(run));
+
+/**
+ * A text for people, as nodes.
+ * @param {string} text
+ */
+export const prose = (text) => divide(text, IN_PROSE, mark, (rest) => rest);
+
+/**
+ * A text for machines, as nodes: a command, a path, an address. Each word from right to left stays in its place, so that nothing changes
+ * places with its neighbour.
+ * @param {string} text
+ */
+export const code = (text) => divide(text, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("bdi", {}, word), (plain) => plain));
+
+/**
+ * A text for machines in one string, for names and rows.
+ * @param {string} text
+ */
+export const codeText = (text) => text.replaceAll(IN_CODE, (run) => `⟨${names(run)}⟩`);
+
+/**
+ * Whether a text for machines has characters that nobody sees.
+ * @param {string} text
+ */
+export const hasHidden = (text) => text.search(IN_CODE) >= 0;
