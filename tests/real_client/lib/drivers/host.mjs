@@ -5,6 +5,10 @@ import assert from "node:assert/strict";
 export class Host {
   /** @type {Map<string, Answer["answers"]>} */
   #answers = new Map();
+  /** The calls that it allows as they are. @type {Set<string>} */
+  #allowed = new Set();
+  /** The calls that it says nothing about. @type {Set<string>} */
+  #unanswered = new Set();
   /** @type {string[]} */
   #asked = [];
 
@@ -19,19 +23,36 @@ export class Host {
     return host;
   }
 
+  /** A host that expects to be asked about this one call, and allows it at once. @param {import("../../../lib/calls.mjs").Call} call */
+  static allowing(call) {
+    const host = new Host();
+    host.#allowed.add(call.id);
+    return host;
+  }
+
+  /** A host that expects to be asked about this one call, and says nothing. @param {import("../../../lib/calls.mjs").Call} call */
+  static silent(call) {
+    const host = new Host();
+    host.#unanswered.add(call.id);
+    return host;
+  }
+
   /**
+   * What the host says, or null if it says nothing.
    * @param {string} tool
    * @param {object} input
    * @param {string} toolUseId
    */
   decide(tool, input, toolUseId) {
     this.#asked.push(toolUseId);
+    if (this.#unanswered.has(toolUseId)) return null;
+    if (this.#allowed.has(toolUseId)) return { behavior: "allow", updatedInput: input };
     const answers = this.#answers.get(toolUseId);
     if (!answers) return { behavior: "deny", message: `the host was asked about ${tool}: the hook had to decide` };
     return { behavior: "allow", updatedInput: { ...input, answers } };
   }
 
   verify() {
-    assert.deepEqual(this.#asked, [...this.#answers.keys()], "the calls that the host was asked about");
+    assert.deepEqual(this.#asked, [...this.#answers.keys(), ...this.#allowed, ...this.#unanswered], "the calls that the host was asked about");
   }
 }

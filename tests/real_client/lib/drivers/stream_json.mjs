@@ -21,7 +21,8 @@ export function streamJson(world, host = new Host()) {
   const lines = readline.createInterface({ input: client.child.stdout });
   lines.on("line", (line) => {
     const message = JSON.parse(line);
-    if (message.type === "control_request") send(permission(message, host));
+    const answer = message.type === "control_request" ? permission(message, host) : null;
+    if (answer) send(answer);
     if (message.type === "result") lines.emit("result", message);
   });
   return {
@@ -55,5 +56,5 @@ export function streamJson(world, host = new Host()) {
  */
 function permission({ request_id, request }, host) {
   const response = host.decide(request.tool_name, request.input, request.tool_use_id);
-  return { type: "control_response", response: { subtype: "success", request_id, response } };
+  return response && { type: "control_response", response: { subtype: "success", request_id, response } };
 }
