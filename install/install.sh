@@ -5,12 +5,19 @@
 #   install/install.sh --project DIR      also add the hook to DIR/.claude/settings.json
 #   install/install.sh --bin-dir DIR      install the programs into another directory
 #
+# The hook covers questions and plans. With --project, you can choose more, or less again:
+#
+#   --permissions, --no-permissions       permission requests of tools
+#   --forms, --no-forms                   forms of MCP servers
+#   --all                                 both
+#
 # Needs cargo and a C compiler, but no root. Run it again to update: open questions stay open.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bin_dir=${HOME:?set HOME}/.local/bin
 project=
+waits=()
 
 usage() {
     sed -n '2,/^set -/{/^#/!d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
@@ -36,6 +43,10 @@ while [[ $# -gt 0 ]]; do
             fi
             shift 2
             ;;
+        --permissions | --no-permissions | --forms | --no-forms | --all)
+            waits+=("$1")
+            shift
+            ;;
         --help | -h)
             usage
             exit 0
@@ -43,6 +54,8 @@ while [[ $# -gt 0 ]]; do
         *) fail "unknown argument $1" "see --help" ;;
     esac
 done
+
+[[ -n $project || ${#waits[@]} -eq 0 ]] || fail "${waits[0]} needs a project" "add --project and the directory in which you start Claude Code"
 
 command -v cargo >/dev/null || fail "cargo is missing" "install Rust with your package manager or with rustup, then run this again"
 command -v cc >/dev/null || fail "a C compiler is missing" "install gcc or clang (Debian: apt install gcc libc6-dev; macOS: xcode-select --install)"
@@ -81,7 +94,8 @@ done
 
 if [[ -n $project ]]; then
     step "Adding the hook to $project"
-    "$bin_dir/answerback" install --project "$project"
+    # The bash of macOS takes an empty array for an unset variable.
+    "$bin_dir/answerback" install --project "$project" ${waits[@]+"${waits[@]}"}
 fi
 
 step "Testing: a question through the hook, its answer, and its receipt"
@@ -93,7 +107,7 @@ if [[ :$PATH: != *:$bin_dir:* ]]; then
 fi
 if [[ -n $project ]]; then
     cat >&2 <<NEXT
-Start Claude Code in $project. Its questions appear in its terminal and on the page:
+Start Claude Code in $project. What it asks appears in its terminal and on the page:
   answerback open
 NEXT
 else

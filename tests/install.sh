@@ -53,6 +53,18 @@ cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.installed" || fail 
 [[ $(answerback pending --json | jq '.asks | length') == 1 ]] || fail "the question was lost"
 answerback answer SQLite Tests
 
+echo "-- the waits that are chosen, and an update that keeps them"
+install=$scratch/checkout/install/install.sh
+covers() { (cd "$scratch/shop" && answerback status --json | jq -c "[.coverage | .permissions, .forms]"); }
+[[ $(covers) == "[false,false]" ]] || fail "more than questions and plans is covered"
+"$install" --project "$scratch/shop" --permissions >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+[[ $(covers) == "[true,false]" ]] || fail "--permissions was not passed on"
+"$install" --project "$scratch/shop" >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+[[ $(covers) == "[true,false]" ]] || fail "the update lost the choice"
+"$install" --project "$scratch/shop" --no-permissions --forms >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+[[ $(covers) == "[false,true]" ]] || fail "--no-permissions or --forms was not passed on"
+if "$install" --all 2>/dev/null; then fail "--all without a project was accepted"; fi
+
 echo "-- uninstall"
 "$scratch/checkout/install/uninstall.sh"
 cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.before" || fail "the settings are not what they were"

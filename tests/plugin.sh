@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets the real Claude Code judge whether this repository is a plugin it can use.
+# Lets the real Claude Code judge whether this repository, and each directory in plugins/, is a plugin it can use.
 #
 #   ANSWERBACK_TEST_CACHE  where the clients are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
 set -euo pipefail
@@ -14,5 +14,7 @@ claude=$(clients_of "$version")/cli/node_modules/.bin/claude
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 cd "$root"
-env -i PATH="$PATH" HOME="$scratch" DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
-    "$claude" plugin validate . --strict
+for plugin in . plugins/*; do
+    env -i PATH="$PATH" HOME="$scratch" DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
+        "$claude" plugin validate "$plugin" --strict
+done

@@ -15,7 +15,7 @@ pub enum Scope {
     Read,
     /// To answer an ask.
     Answer,
-    /// To end an ask without an answer: to dismiss or to release it.
+    /// To end an ask without an answer: to dismiss or to release it. Also to say what is answered while nobody is there. A ticket may not.
     Close,
     /// To open asks, and to withdraw them.
     Ask,

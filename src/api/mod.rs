@@ -1,5 +1,6 @@
 //! The requests and replies of the HTTP API, as types. The daemon serves them, and the commands use them.
 
+mod away;
 mod devices;
 mod hooks;
 mod schema;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
 
+pub use away::{AwayList, AwayRequest, AwayView};
 pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
@@ -48,6 +50,10 @@ pub struct AskView {
     pub state: State,
     /// Whether the agent's own dialog is open at the same time. The first answer wins.
     pub racing: bool,
+    /// Whether the agent has started a command since it asked, so that the dialog was perhaps answered. Only for an open permission for
+    /// a command, on Linux, and only in the replies to `listAsks` and `getAsk`. Only true is ever written.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub perhaps_answered: bool,
     /// Whether the run has ended to wait for the answer. The answer is kept until the run is resumed.
     pub deferred: bool,
     /// The time at which the ask was opened.
@@ -136,6 +142,7 @@ impl From<&Ask> for AskView {
             questions: ask.questions.iter().cloned().collect(),
             state: if ask.is_open() { State::Open } else { State::Settled },
             racing: ask.racing,
+            perhaps_answered: false,
             deferred: ask.deferred,
             receipt: ask.receipt.clone(),
             opened_at: ask.opened_at,
@@ -192,6 +199,10 @@ pub struct AskList {
     /// How many asks are missing because their rows in the store are damaged. `answerback doctor` names them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: usize,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn is_zero(count: &usize) -> bool {

@@ -2,8 +2,8 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Number, Value};
-use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Type};
+use serde_json::{Number, Value, json};
+use utoipa::openapi::schema::{AdditionalProperties, Array, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Type};
 
 use crate::ask::{MAX_TEXT, Question};
 
@@ -42,6 +42,20 @@ pub(super) fn notes() -> Object {
     let note = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_TEXT));
     by_question("The notes, by the text of the question. Each goes along with the answer.")
         .additional_properties(Some(AdditionalProperties::RefOr(note.into())))
+        .build()
+}
+
+/// The kinds of asks that words can answer.
+pub(super) fn away_kinds() -> Array {
+    let kinds = ["question", "plan", "permission"];
+    let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(kinds));
+    ArrayBuilder::new()
+        .items(kind)
+        .min_items(Some(1))
+        .description(Some(
+            "The kinds of asks that get the words. They deny a permission, and they send a plan back. A form cannot be answered so.",
+        ))
+        .default(Some(json!(["question"])))
         .build()
 }
 

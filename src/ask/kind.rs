@@ -88,6 +88,25 @@ impl Kind {
         }
     }
 
+    /// Whether choosing this option lets the agent do something. Such an option is never chosen by accident: not by its beginning, not as
+    /// a default, not with a single key.
+    pub fn is_approval(self, label: &str) -> bool {
+        match self {
+            Self::Permission => label != permission::DENY,
+            Self::Plan => label != plan::KEEP_PLANNING,
+            Self::Question | Self::Form => false,
+        }
+    }
+
+    /// What words of a person's own come to, beside the options. `None` if they are an answer like any other.
+    pub fn own_words(self) -> Option<&'static str> {
+        match self {
+            Self::Permission => Some("deny the call"),
+            Self::Plan => Some("send the plan back"),
+            Self::Question | Self::Form => None,
+        }
+    }
+
     /// The rules of a kind for an answer that fits the questions.
     pub fn check(self, subject: Option<&Subject>, questions: &[Question], answer: &Answer) -> Result<(), AnswerError> {
         let about_the_only = |problem: String| {
@@ -114,7 +133,8 @@ fn length(fields: &Map<String, Value>) -> usize {
 }
 
 impl Subject {
-    pub(super) fn fields(&self) -> &Map<String, Value> {
+    /// All of its fields.
+    pub fn fields(&self) -> &Map<String, Value> {
         &self.0
     }
 
@@ -166,6 +186,16 @@ mod tests {
         let names = Kind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
         assert_eq!(names, ["question", "plan", "form", "permission"]);
         assert_eq!(names.map(|name| serde_json::from_value::<Kind>(name).unwrap()), Kind::ALL);
+    }
+
+    #[test]
+    fn only_permissions_and_plans_approve() {
+        let approvals = |kind: Kind, labels: [&'static str; 3]| labels.map(|label| kind.is_approval(label));
+        assert_eq!(approvals(Kind::Permission, ["Allow once", "Always allow Bash(ls)", "Deny"]), [true, true, false]);
+        let plan = ["Approve, accept edits", "Approve, ask before each edit", "Keep planning"];
+        assert_eq!(approvals(Kind::Plan, plan), [true, true, false]);
+        assert_eq!(approvals(Kind::Question, ["Allow once", "Yes", "Deny"]), [false; 3]);
+        assert!(Kind::ALL.into_iter().all(|kind| kind.own_words().is_some() == kind.is_approval("Allow once")));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! JSON. Everything is validated when it is made, so a value that exists is a valid one.
 
 mod answer;
+pub mod away;
 mod change;
 pub mod form;
 mod host;
@@ -24,6 +25,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, AnswerError, QuestionFault, labels_in};
+pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
 pub use host::Host;
 pub use key::{AskKey, KeyError};
@@ -170,17 +172,12 @@ impl Ask {
         self.kind.title(self.subject.as_ref(), self.questions.as_slice())
     }
 
-    /// One sentence that stands for all of it.
-    pub fn summary(&self) -> Cow<'_, str> {
-        self.kind.summary(self.subject.as_ref(), self.questions.as_slice())
-    }
-
     /// Whether somebody else may answer it too: a person at the agent's own dialog, or the program that runs the agent.
     pub fn may_be_answered_elsewhere(&self) -> bool {
         self.racing || matches!(self.kind, Kind::Permission | Kind::Plan)
     }
 
-    /// Whether it is over when the agent goes on. An agent that holds a question cannot go on.
+    /// Whether it is over when the next turn begins. An agent that holds a question cannot begin one.
     pub fn ends_with_turn(&self) -> bool {
         self.racing || self.kind != Kind::Question
     }

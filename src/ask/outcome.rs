@@ -65,6 +65,8 @@ pub enum Channel {
     Terminal,
     /// A button in a notification.
     Notification,
+    /// The words that a person left behind for what is asked while they are away.
+    Away,
 }
 
 /// Who settled an ask, as far as it is known.

@@ -53,11 +53,14 @@ fn tool(subject: Option<&Subject>) -> &str {
 
 /// What is wrong with an answer, beyond what is wrong with any answer.
 pub(super) fn fault(subject: Option<&Subject>, questions: &[Question], answer: &Answer) -> Option<String> {
-    let Ruling::Allow(_) = ruling(questions, answer) else {
+    let Ruling::Allow(label) = ruling(questions, answer) else {
         return answer.edited.is_some().then(|| "a denied call cannot be edited".to_owned());
     };
     if !answer.notes.is_empty() {
         return Some(format!("an allowed call takes no note; choose `{DENY}` to send words to the agent"));
+    }
+    if answer.edited.is_some() && label != ALLOW_ONCE {
+        return Some(format!("a rule is for the call as the agent wrote it; an edited call takes `{ALLOW_ONCE}`"));
     }
     let input = subject.and_then(|subject| subject.object("input"));
     let strange = answer.edited.iter().flatten().find(|(name, _)| input.is_none_or(|input| !input.contains_key(*name)));
@@ -105,6 +108,7 @@ mod tests {
         for (text, edited, refused) in [
             ("Allow once", json!({"command": "npm test --quick"}), None),
             ("Allow once", json!({"timeout": 1}), Some("`timeout`")),
+            ("Always allow Bash(npm test)", json!({"command": "ls"}), Some("a rule is for")),
             ("Deny", json!({"command": "ls"}), Some("denied call")),
             ("other words", json!({"command": "ls"}), Some("denied call")),
         ] {
@@ -118,6 +122,7 @@ mod tests {
     #[test]
     fn its_words() {
         let ask = permission();
-        assert_eq!((ask.title(), ask.summary()), ("Bash".into(), "Allow Bash: npm test".into()));
+        assert_eq!(ask.title(), "Bash");
+        assert_eq!(ask.lines(), ["Allow Bash: npm test"]);
     }
 }

@@ -111,6 +111,7 @@ mod tests {
 
     #[test]
     fn its_words() {
-        assert_eq!((plan().title(), plan().summary()), ("Plan".into(), "Approve the plan: Add a search".into()));
+        assert_eq!(plan().title(), "Plan");
+        assert_eq!(plan().lines(), ["Approve the plan: Add a search"]);
     }
 }

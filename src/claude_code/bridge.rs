@@ -152,6 +152,10 @@ impl Bridge {
                 self.registry.thread_went_on(&session, asker.as_deref(), subagent.as_deref()).await?;
                 Ok(Taken::Replied(None))
             }
+            HookEvent::Prompted(Thread { session, asker, .. }) => {
+                self.registry.turn_ended(&session, asker.as_deref()).await?;
+                Ok(Taken::Replied(None))
+            }
             HookEvent::Ended(Thread { session, asker, .. }) => {
                 self.registry.process_ended(&session, asker.as_deref()).await?;
                 Ok(Taken::Replied(None))
@@ -235,3 +239,6 @@ fn leave_to_the_terminal<'a>(error: OpenError) -> Result<Taken<'a>, CallError> {
         OpenError::Store(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;

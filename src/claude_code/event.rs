@@ -33,6 +33,8 @@ pub(super) enum HookEvent {
         /// The calls that it names.
         done: Vec<Report>,
     },
+    /// The person has sent the next prompt, so nothing of the turn before waits any more.
+    Prompted(Thread),
     /// The process of a session has ended.
     Ended(Thread),
     /// The call does not concern us.
@@ -99,7 +101,8 @@ pub(super) fn event(
         return Ok(HookEvent::Other);
     }
     match call.hook.hook_event_name.as_str() {
-        "Stop" | "UserPromptSubmit" => return Ok(HookEvent::WentOn { thread: thread(call), done: Vec::new() }),
+        "Stop" | "SubagentStop" => return Ok(HookEvent::WentOn { thread: thread(call), done: Vec::new() }),
+        "UserPromptSubmit" => return Ok(HookEvent::Prompted(thread(call))),
         "PostToolBatch" => {
             let done = call.hook.tool_calls.iter().filter_map(|done| refused(&call, done)).collect();
             return Ok(HookEvent::WentOn { done, thread: thread(call) });
@@ -163,8 +166,17 @@ fn new_ask(
 ) -> Result<NewAsk, Unusable> {
     let asked = kinds::of(kind).asked(&call.hook, file)?;
     let key = if call.hook.tool_use_id.is_empty() && call.hook.hook_event_name != "PreToolUse" {
-        // The time is part of the key, so that two calls with the same questions get two keys.
-        AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?
+        // Two calls with the same questions need two keys. A call that is sent again needs the same one.
+        let own_name = call
+            .client
+            .call
+            .as_ref()
+            .filter(|name| !name.is_empty())
+            .map(|name| AskKey::unnamed(&call.hook.session_id, name));
+        match own_name {
+            Some(Ok(key)) => key,
+            _ => AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?,
+        }
     } else {
         AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?
     };

@@ -56,8 +56,9 @@ pub(super) fn elicitation(ask: &Ask, call: Option<&Call>) -> Option<Value> {
             output.insert("action".to_owned(), json!("accept"));
             output.extend(input.map(|input| ("content".to_owned(), Value::Object(input))));
         }
-        None if !is_over => return None,
-        Some(Decision::Deny(_)) | None => drop(output.insert("action".to_owned(), json!("decline"))),
+        Some(Decision::Deny(_)) => drop(output.insert("action".to_owned(), json!("decline"))),
+        None if is_over => drop(output.insert("action".to_owned(), json!("cancel"))),
+        None => return None,
     }
     Some(json!({"hookSpecificOutput": output}))
 }

@@ -1,7 +1,16 @@
 //! Versions of Claude Code, and how each can receive an answer.
 
+use std::fmt;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32, pub u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(major, minor, patch) = self;
+        write!(f, "{major}.{minor}.{patch}")
+    }
+}
 
 /// How an answer reaches the model before a dialog is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

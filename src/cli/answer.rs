@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal};
 
 use anstream::eprintln;
 
-use crate::api::AskView;
+use crate::api::{AnswerRequest, AskView};
 use crate::claude_code::settings::entry::quoted;
 use crate::text::{one_line, style};
 
 use super::draft::{Given, draft};
+use super::edits::edits;
 use super::exit::Exit;
 use super::explain::hinted;
 use super::options;
@@ -23,6 +24,9 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
 /// Without anything, choose interactively, beginning with the question that has waited longest. With labels, answer the question
 /// that is open, or the one with KEY. The beginning of a label is enough, and so is the number of its option. Give words of your
 /// own with --text; a question without options takes them as they are. A question is named by its text, its header or its number.
+///
+/// An option that approves a permission request or a plan is chosen only by its whole label or its number. Words of your own deny the
+/// call, or send the plan back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback answer                              # choose with the arrow keys\n  \
@@ -33,7 +37,11 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
     answerback answer -a 'Database=SQLite' -a 2=No # several questions\n  \
     answerback answer --text 'neither of them'     # words of your own\n  \
     answerback answer -a 1=SQLite -t '2=as before' # the same, for one of several questions\n  \
-    answerback answer Yes --note 1='not before noon'")]
+    answerback answer Yes --note 1='not before noon'\n  \
+    answerback answer 3fa2c1 'Allow once'          # a permission request\n  \
+    answerback answer 3fa2c1 -t 'use rg instead'   # deny it, and say why\n  \
+    answerback answer 3fa2c1 1 --edit command='npm test -- --quick'\n  \
+    answerback answer 3fa2c1 2 --edit-file plan=better-plan.md")]
 pub(super) struct Args {
     /// Any part of a key, then labels: the key is not needed when one question is open
     #[arg(value_name = "KEY] [LABEL")]
@@ -47,6 +55,12 @@ pub(super) struct Args {
     /// Add a note to an answer
     #[arg(short, long = "note", value_name = "QUESTION=TEXT", allow_hyphen_values = true)]
     notes: Vec<String>,
+    /// Change a field of the call, or the plan, before it is approved; a field that is no text is given as JSON
+    #[arg(long = "edit", value_name = "FIELD=VALUE", allow_hyphen_values = true)]
+    edits: Vec<String>,
+    /// The same with the text of a file
+    #[arg(long = "edit-file", value_name = "FIELD=FILE")]
+    edit_files: Vec<String>,
     /// Leave the other questions unanswered
     #[arg(long)]
     partial: bool,
@@ -56,7 +70,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
-    let says_nothing = args.answers.is_empty() && args.texts.is_empty() && args.notes.is_empty() && !args.partial;
+    let given = [&args.answers, &args.texts, &args.notes, &args.edits, &args.edit_files];
+    let says_nothing = given.iter().all(|given| given.is_empty()) && !args.partial;
     if let [.., oldest] = open.as_slice()
         && open.len() > 1
         && args.words.is_empty()
@@ -72,6 +87,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return choose::run(&client, ask);
     }
     let given = Given {
+        kind: ask.kind,
         words,
         may_begin_with_key: words.len() == args.words.len(),
         answers: &args.answers,
@@ -80,16 +96,37 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         partial: args.partial,
     };
     let draft = draft(&ask.questions, given)?;
+    let edited = edits(ask, &args.edits, &args.edit_files)?;
+    if edited.is_some() && draft.answers.is_empty() {
+        return Err(hinted(
+            "an edit needs an option that approves",
+            "Give the option too: its whole label, or its number.",
+        ));
+    }
+    let draft = AnswerRequest { edited, ..draft };
     tell(&ended::settled(client.answer(&ask.key, &draft))?);
     Ok(Exit::Success)
 }
 
 pub(super) fn tell(ask: &AskView) {
     let (faint, good) = (style::FAINT, style::GOOD);
-    let answers = ask.outcome.as_ref().and_then(|outcome| outcome.answers.as_ref());
-    for (question, answer) in answers.into_iter().flatten() {
-        eprintln!("{faint}{}{faint:#} {good}{}{good:#}", one_line(question), one_line(answer));
+    let Some(outcome) = &ask.outcome else { return };
+    // The text of a question about a call repeats the call. Its summary is shorter.
+    let summary = ask.kind.own_words().map(|_| ask.summary());
+    for (question, answer) in outcome.answers.iter().flatten() {
+        let question = one_line(summary.as_deref().unwrap_or(question));
+        eprintln!("{faint}{question}{faint:#} {good}{}{good:#}", one_line(answer));
+        if let Some(effect) = ask.kind.own_words().filter(|_| !is_label(ask, answer)) {
+            eprintln!("Words of your own {effect}. The agent reads them.");
+        }
     }
+    if outcome.edited.is_some() {
+        eprintln!("It was edited before it was approved.");
+    }
+}
+
+fn is_label(ask: &AskView, answer: &str) -> bool {
+    ask.questions.iter().flat_map(|question| &question.options).any(|option| option.label == answer)
 }
 
 /// The ask, and the words that are not its key. With one open question, the first word is its key, an option of it, or text for

@@ -7,14 +7,18 @@ use anstream::eprintln;
 use jiff::Timestamp;
 
 use crate::api::{AnswerRequest, AskView, DismissRequest};
-use crate::client::Client;
-use crate::picker::{self, Picked, Title};
-use crate::text::{one_line, sanitise};
+use crate::ask::{Kind, form};
+use crate::client::{Client, ClientError};
+use crate::picker::{self, Matter, Picked, Title};
+use crate::text::{StyledLine, one_line, sanitise};
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::{answer, ended, settle, time};
+use super::subject::revealed;
+use super::{answer, ended, settle, subject, time, tree};
 
+/// A label of so many characters fits on one row of the list in most terminals.
+const ROW: usize = 60;
 /// How much of a session's id is shown.
 const SESSION: usize = 8;
 
@@ -24,14 +28,28 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     // A daemon that cannot be reached has no news. The picker asks again.
     let settled =
         move || watching.until_settled(&key).ok().map(|ask| format!("This {} meanwhile.", ended::ended(&ask)));
-    let picked = picker::pick(&title(ask), &ask.questions, settled).map_err(|error| match error.kind() {
-        io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
-        _ => error.into(),
-    })?;
+    // The picker stays open if the daemon refuses the values, so that the person can correct them.
+    let mut sent = None;
+    let send = |picked: &Picked| {
+        let Picked::Answer { answers, notes } = picked else { return Vec::new() };
+        let request = AnswerRequest { answers: answers.clone(), notes: notes.clone(), partial: false, edited: None };
+        let result = client.answer(&ask.key, &request);
+        let faults = match &result {
+            Err(ClientError::Refused(problem)) => problem.errors.clone(),
+            _ => Vec::new(),
+        };
+        sent = Some((request, result));
+        faults
+    };
+    let picked =
+        picker::pick(&title(ask), &matter(ask), &ask.questions, settled, send).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
+            _ => error.into(),
+        })?;
     match picked {
-        Picked::Answer { answers, notes } => {
-            let request = AnswerRequest { answers, notes, partial: false, edited: None };
-            match ended::settled(client.answer(&ask.key, &request)) {
+        Picked::Answer { .. } => {
+            let Some((request, result)) = sent else { return Ok(Exit::Failure) };
+            match ended::settled(result) {
                 Ok(settled) => answer::tell(&settled),
                 Err(error) => {
                     keep_words(&request);
@@ -68,6 +86,33 @@ fn keep_words(request: &AnswerRequest) {
     for (question, note) in &request.notes {
         eprintln!("  {} (note): {}", one_line(question), sanitise(note));
     }
+}
+
+/// Everything that a person must see before they decide. A question is shown by its own text.
+fn matter(ask: &AskView) -> Matter {
+    let texts = |lines: Vec<StyledLine>| lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
+    let headings = match (ask.kind, ask.questions.as_slice()) {
+        (Kind::Question, _) => Vec::new(),
+        (_, [only]) if form::fields(ask.subject.as_ref()).is_empty() => {
+            let question = revealed(&only.question).into_iter().next().unwrap_or_default();
+            let mut heading = format!("{question}\n\n{}", texts(subject::lines(ask)));
+            // The list of options may cut a long rule, and a character that cannot be seen has no name there.
+            let labels = only.options.iter().map(|option| (tree::single(&option.label), &option.label));
+            for (shown, _) in labels.filter(|(shown, label)| shown != *label || shown.chars().count() > ROW) {
+                heading.push_str(&format!("\n\nOption:\n  {shown}"));
+            }
+            vec![heading]
+        }
+        _ => {
+            let fields = form::fields(ask.subject.as_ref());
+            let message = revealed(&ask.summary()).join("\n");
+            let heading = |field: &form::Field| {
+                format!("{message}\n\n{}\n{}", tree::single(&field.question), subject::rules(field).join("\n"))
+            };
+            fields.iter().map(heading).collect()
+        }
+    };
+    Matter { kind: ask.kind, headings }
 }
 
 fn title(ask: &AskView) -> Title {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::claude_code::settings::session;
 use crate::client::Client;
 use crate::doctor::{self, Finding, Level};
 use crate::text::{self, style, wrap};
@@ -15,7 +16,8 @@ use super::{paths, print_json};
 /// Check that a question would come back answered, and prove it
 ///
 /// Looks at the programs, Claude Code's settings in all scopes, its version, the daemon and its files, and asks a question of its own
-/// through the real hook. Every finding says what to do. Exits with 1 if there is an error.
+/// through the real hook. Says which waits come to Answerback (questions, plans, permissions, forms), and how to add the others. Every
+/// finding says what to do. Exits with 1 if there is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback doctor                   # for the project in the current directory\n  \
@@ -45,7 +47,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     if args.json {
-        print_json(&json!({"ok": worst < Level::Error, "findings": findings}))?;
+        let coverage = session::coverage(&session::files(&project));
+        print_json(&json!({"ok": worst < Level::Error, "coverage": coverage, "findings": findings}))?;
     } else {
         findings.iter().try_for_each(show)?;
         summarise(&findings)?;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::api::AnswerRequest;
-use crate::ask::Question;
+use crate::ask::{Kind, Question};
 use crate::claude_code::settings::entry::quoted;
 use crate::text::one_line;
 
@@ -15,6 +15,8 @@ use super::which;
 /// What was given on the command line, without the key.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Given<'a> {
+    /// What is answered.
+    pub(super) kind: Kind,
     /// Options, or texts for questions without options, in the order of the questions.
     pub(super) words: &'a [String],
     /// Whether no key was given, so that the first word may be meant as one.
@@ -37,10 +39,10 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
     add_words(&mut chosen, questions, given)?;
     for pair in given.answers {
         let (question, word) = split(questions, pair, "Write QUESTION=ANSWER.")?;
-        add(&mut chosen, question, word, false)?;
+        add(&mut chosen, given.kind, question, word, false)?;
     }
     for text in given.texts {
-        add_text(&mut chosen, questions, text)?;
+        add_text(&mut chosen, given.kind, questions, text)?;
     }
     for question in questions {
         let count = chosen.get(question.question.as_str()).map_or(0, Vec::len);
@@ -76,12 +78,12 @@ fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Give
                 return Err(one_answer_only(only, given));
             }
             for (index, word) in words.iter().enumerate() {
-                add(chosen, only, word, may_be_key(index, word))?;
+                add(chosen, given.kind, only, word, may_be_key(index, word))?;
             }
         }
         (several, words) if several.len() == words.len() => {
             for (index, (question, word)) in several.iter().zip(words).enumerate() {
-                add(chosen, question, word, may_be_key(index, word))?;
+                add(chosen, given.kind, question, word, may_be_key(index, word))?;
             }
         }
         (several, words) => {
@@ -95,11 +97,24 @@ fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Give
 }
 
 /// Adds the options that a word means. A question without options takes the word as it is.
-fn add<'a>(chosen: &mut Chosen<'a>, question: &'a Question, word: &str, may_be_key: bool) -> anyhow::Result<()> {
+fn add<'a>(
+    chosen: &mut Chosen<'a>,
+    kind: Kind,
+    question: &'a Question,
+    word: &str,
+    may_be_key: bool,
+) -> anyhow::Result<()> {
     let texts = match question.options.as_slice() {
         [] => vec![word],
-        _ => options::find_all(question, word).map_err(|miss| miss.explain(question, may_be_key))?,
+        _ => options::find_all(question, word).map_err(|miss| miss.explain(kind, question, may_be_key))?,
     };
+    if let Some(label) = texts.iter().find(|label| kind.is_approval(label) && !options::is_exact(question, word, label))
+    {
+        return Err(hinted(
+            format!("`{}` is not enough to choose `{}`, which approves", one_line(word), one_line(label)),
+            format!("Write the whole label, or the number: {}.", options::listed(question)),
+        ));
+    }
     let entry = chosen.entry(&question.question).or_default();
     for text in texts {
         // The same option twice counts once. The same free text twice is kept, and refused later as two answers.
@@ -111,7 +126,7 @@ fn add<'a>(chosen: &mut Chosen<'a>, question: &'a Question, word: &str, may_be_k
 }
 
 /// Adds words of one's own.
-fn add_text<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], text: &str) -> anyhow::Result<()> {
+fn add_text<'a>(chosen: &mut Chosen<'a>, kind: Kind, questions: &'a [Question], text: &str) -> anyhow::Result<()> {
     let (question, words) = match questions {
         [only] => (only, text),
         several => split(several, text, "With several questions, write --text QUESTION=WORDS.")?,
@@ -120,6 +135,15 @@ fn add_text<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], text: &str) 
         return Err(hinted(
             format!("`{}` takes nothing but its options", one_line(&question.question)),
             format!("The options are {}.", options::listed(question)),
+        ));
+    }
+    // The daemon cannot tell these words from the choice of the option.
+    if let Some(effect) = kind.own_words()
+        && question.options.iter().any(|option| option.label == words && kind.is_approval(words))
+    {
+        return Err(hinted(
+            format!("words of your own {effect}, and `{}` is an option that approves", one_line(words)),
+            "To choose the option, give it without --text.",
         ));
     }
     chosen.entry(&question.question).or_default().push(words.to_owned());
@@ -207,6 +231,35 @@ mod tests {
         let draft = draft(&questions(), Given { words: &words, notes: &notes, ..Given::default() }).unwrap();
         assert_eq!(serde_json::to_value(draft.answers).unwrap(), json!({"a=b or c?": "No", "Which parts?": "Docs"}));
         assert_eq!(draft.notes["Which parts?"], "later");
+    }
+
+    #[test]
+    fn an_approval_is_never_guessed() {
+        let permission: Vec<Question> = serde_json::from_value(json!([{"question": "Allow Bash?", "options": [
+            {"label": "Allow once"}, {"label": "Always allow Bash(ls)"}, {"label": "Deny"}]}]))
+        .unwrap();
+        let said = |words: &[&str], texts: &[&str]| {
+            let (words, texts) = (owned(words), owned(texts));
+            let given = Given { kind: Kind::Permission, words: &words, texts: &texts, ..Given::default() };
+            draft(&permission, given).map(|draft| draft.answers["Allow Bash?"].clone()).map_err(|e| format!("{e:?}"))
+        };
+        for (word, label) in [
+            ("Allow once", "Allow once"),
+            ("1", "Allow once"),
+            ("2", "Always allow Bash(ls)"),
+            ("3", "Deny"),
+            ("d", "Deny"),
+        ] {
+            assert_eq!(said(&[word], &[]).unwrap(), label, "{word}");
+        }
+        for word in ["allow once", "Allow", "allow o", "Alw", "Allow onec", "always", "y", "yes", " Allow once"] {
+            let error = said(&[word], &[]).unwrap_err();
+            assert!(!error.contains("Did you mean"), "{word}: {error}");
+        }
+        assert!(said(&["Allow", "once"], &[]).is_err());
+        assert_eq!(said(&[], &["not today"]).unwrap(), "not today");
+        assert!(said(&[], &["Allow once"]).unwrap_err().contains("approves"));
+        assert_eq!(said(&[], &["Deny"]).unwrap(), "Deny");
     }
 
     #[test]

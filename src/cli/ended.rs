@@ -17,6 +17,7 @@ pub(super) fn ended(ask: &AskView) -> String {
         Some(Channel::Token) => "by another program",
         Some(Channel::Terminal) => "in the terminal",
         Some(Channel::Notification) => "from a notification",
+        Some(Channel::Away) => "with the words of somebody who is away",
         None => "elsewhere",
     };
     match ask.outcome.as_ref().map(|outcome| outcome.kind) {

@@ -6,15 +6,19 @@ use anstream::eprintln;
 use jiff::Timestamp;
 
 use crate::api::AskView;
-use crate::ask::{Channel, OutcomeKind};
 use crate::client::Search;
 use crate::text::{self, one_line, style, wrap};
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::grant::Granted;
+use super::show::settled;
+use super::which::short_keys;
 use super::{client, print_json, time};
 
 /// Show settled questions, newest first
+///
+/// After the time comes the end of the key, which `answerback show` takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback history\n  \
@@ -40,8 +44,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let search = Search {
         text: args.text.clone(),
-        project: args.project.as_deref().map(real_name).transpose()?,
+        project: args.project.as_deref().map(|dir| real_name(dir, "or search by text")).transpose()?,
         opened_since: args.since,
+        before: None,
         limit: args.limit,
     };
     let list = client()?.settled_asks(&search)?;
@@ -52,8 +57,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if list.asks.is_empty() {
         outln!("Nothing was found.");
     }
-    for ask in &list.asks {
-        show(ask)?;
+    for (ask, key) in list.asks.iter().zip(short_keys(&list.asks)) {
+        show(ask, key)?;
     }
     if list.damaged > 0 {
         eprintln!("{} could not be read any more. Run: answerback doctor", list.damaged);
@@ -64,36 +69,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A directory as askers name theirs.
-fn real_name(dir: &Path) -> anyhow::Result<String> {
+/// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
+pub(super) fn real_name(dir: &Path, otherwise: &str) -> anyhow::Result<String> {
     match dir.canonicalize() {
         Ok(dir) => Ok(dir.to_string_lossy().into_owned()),
         Err(error) => {
-            Err(hinted(format!("{}: {error}", dir.display()), "Name a directory that exists, or search by text."))
+            Err(hinted(format!("{}: {error}", dir.display()), format!("Name a directory that exists, {otherwise}.")))
         }
     }
 }
 
-fn show(ask: &AskView) -> anyhow::Result<()> {
+fn show(ask: &AskView, key: &str) -> anyhow::Result<()> {
     let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
     let Some(outcome) = &ask.outcome else { return Ok(()) };
-    let channel = outcome.by.as_ref().map(|by| by.channel);
-    let by = outcome
-        .by
-        .as_ref()
-        .and_then(|by| by.device.as_deref().or(by.agent.as_deref()))
-        .map_or_else(String::new, |who| format!(", by {}", one_line(who)));
-    let what = match outcome.kind {
-        OutcomeKind::Answered if channel == Some(Channel::Notification) => "answered from a notification",
-        OutcomeKind::Answered => "answered",
-        OutcomeKind::AnsweredInTerminal => "answered in the terminal",
-        OutcomeKind::Dismissed => "dismissed",
-        OutcomeKind::Released => "released to the terminal",
-        OutcomeKind::Expired => "expired",
-        OutcomeKind::Withdrawn => "withdrawn",
-    };
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
-    outln!("{faint}{}{project}  {what}{by}{faint:#}", time::local(ask.opened_at));
+    let (time, what) = (time::local(ask.opened_at), settled(outcome));
+    outln!("{faint}{time}  {key}{project}  {what}{faint:#}");
     let room = text::width().saturating_sub(2);
     for (question, line) in ask.questions.iter().zip(ask.lines()) {
         for line in wrap(&line, room) {
@@ -107,6 +98,13 @@ fn show(ask: &AskView) -> anyhow::Result<()> {
         for line in note.map(|note| wrap(note, room)).into_iter().flatten() {
             outln!("  {faint}{line}{faint:#}");
         }
+    }
+    for line in Granted::of(ask).map(|granted| wrap(&granted.sentence(), room)).into_iter().flatten() {
+        outln!("  {faint}{line}{faint:#}");
+    }
+    if let Some(edited) = &outcome.edited {
+        let fields: Vec<_> = edited.keys().map(|name| one_line(name)).collect();
+        outln!("  {warning}edited before it was approved: {}{warning:#}", fields.join(", "));
     }
     for line in outcome.reason.as_deref().map(|reason| wrap(reason, room)).into_iter().flatten() {
         outln!("  {warning}{line}{warning:#}");

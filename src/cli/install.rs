@@ -1,11 +1,12 @@
 //! `answerback install`: the hook into Claude Code's settings.
 
+use std::cell::LazyCell;
 use std::ffi::OsString;
 use std::path::Path;
 
 use anstream::eprintln;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::explain::hinted;
@@ -13,27 +14,39 @@ use super::programs::hook_program;
 use super::settings::{Options, print_diff, report, shown};
 use super::{paths, print_json};
 use crate::claude_code::Mode;
-use crate::claude_code::settings::entry::{self, Invocation, is_plain};
+use crate::claude_code::settings::coverage::{Choice, Coverage, list};
+use crate::claude_code::settings::entry::{Invocation, is_plain};
+use crate::claude_code::settings::look::Look;
+use crate::claude_code::settings::plugin::Plugin;
 use crate::claude_code::settings::scope::Scope;
-use crate::claude_code::settings::{Outcome, Settings, claude_version, look, plugin};
+use crate::claude_code::settings::wanted::Wanted;
+use crate::claude_code::settings::{Change, Outcome, Settings, claude_version, look, plugin};
 use crate::text::one_line;
 
 /// Put the hook into Claude Code's settings
 ///
-/// Adds the hook that hands Claude's questions to Answerback, or corrects the one that is there. Everything else in the
+/// Adds the hook that hands Claude's questions and plans to Answerback, or corrects the one that is there. Everything else in the
 /// file stays byte by byte what it is, and `answerback uninstall` gives back the file that was there before. A file that
 /// Claude Code could not read is refused and left alone.
+///
+/// Questions and plans are always covered: the terminal asks too, and the first answer wins. Permissions and forms are covered only if you
+/// say so. Your choice stays until you make another one, also if you run this command again without it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback install                      # for the project in the current directory\n  \
     answerback install --project ~/shop     # for another one\n  \
     answerback install --local              # for you alone in this project\n  \
     answerback install --user               # for you in all projects\n  \
+    answerback install --permissions        # permissions, too\n  \
+    answerback install --all                # permissions and forms, too\n  \
+    answerback install --no-permissions     # permissions only in the terminal again\n  \
     answerback install --mode native        # switch it off in this project\n  \
     answerback install --user --dry-run     # show what would change")]
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    waits: WaitArgs,
     /// How questions are handled
     ///
     /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
@@ -41,6 +54,47 @@ pub(super) struct Args {
     /// asks. `auto`: race where a person is at the terminal, hold where nobody is.
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = mode())]
     mode: Mode,
+}
+
+/// Which waits are covered besides questions and plans.
+#[derive(Debug, clap::Args)]
+struct WaitArgs {
+    /// Also cover permissions: whether Claude may run a command, change a file or open a page
+    ///
+    /// The terminal asks as usual, and the first answer wins. For a background subagent, the terminal shows no dialog while the hook waits.
+    /// So if somebody is at the terminal, its requests stay there, unless the mode is `hold`. A plain `claude -p` waits only if `unattended` in config.toml says so. Claude Code
+    /// runs the hook for every tool call then, before and after it, which takes about a millisecond each time.
+    #[arg(long)]
+    permissions: bool,
+    /// Leave permissions to the terminal again
+    #[arg(long, conflicts_with_all = ["permissions", "all"])]
+    no_permissions: bool,
+    /// Also cover forms: what an MCP server wants you to fill in
+    ///
+    /// The terminal shows no dialog for a form while the hook waits. So if somebody is at the terminal, forms stay there, unless the mode is
+    /// `hold`. Needs Claude Code 2.1.76 or later.
+    #[arg(long)]
+    forms: bool,
+    /// Leave forms to the terminal again
+    #[arg(long, conflicts_with_all = ["forms", "all"])]
+    no_forms: bool,
+    /// Also cover permissions and forms
+    #[arg(long)]
+    all: bool,
+}
+
+impl WaitArgs {
+    fn choice(&self) -> Choice {
+        let choice = |yes, no| match (yes, no) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        Choice {
+            permissions: choice(self.permissions || self.all, self.no_permissions),
+            forms: choice(self.forms || self.all, self.no_forms),
+        }
+    }
 }
 
 fn mode() -> impl TypedValueParser<Value = Mode> {
@@ -52,26 +106,29 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Options { dry_run, json, .. } = args.options;
     let place = args.options.place()?;
     let hook = hook_text()?;
-    // Ask for the version only if the form of the entry depends on it.
+    // Asking takes a moment, and what is written seldom depends on it.
+    let version = LazyCell::new(claude_version::installed);
     let any_version = is_plain(&hook) && args.mode == Mode::Auto;
-    let version = if any_version { None } else { claude_version::installed() };
-    let invocation = Invocation::of(&hook, args.mode, version);
+    let invocation = Invocation::of(&hook, args.mode, if any_version { None } else { *version });
 
     let paths = paths()?;
     let settings = Settings::at(&place.file, &paths)?;
 
     let bytes = place.session_files.iter().filter_map(|file| look::read(file).ok());
-    let texts: Vec<_> = bytes.filter_map(|bytes| String::from_utf8(bytes).ok()).collect();
-    if let Some(plugin) = plugin::enabled(texts.iter().map(String::as_str)) {
-        tell_of_plugin(&plugin, settings.path(), &args.options)?;
+    let looks: Vec<_> = bytes.filter_map(|bytes| Look::at(&bytes).ok()).collect();
+    let plugins = plugin::enabled(&looks);
+    if !plugins.is_empty() {
+        tell_of_plugins(&plugins, settings.path(), &args.options)?;
         return Ok(Exit::Success);
     }
 
-    let entries = entry::entries(&invocation, args.mode);
-    let change = if dry_run { settings.preview_install(&entries)? } else { settings.install(&entries)? };
+    let wanted = Wanted { invocation, mode: args.mode, choice: args.waits.choice(), version: &|| *version };
+    let change = if dry_run { settings.preview_install(&wanted)? } else { settings.install(&wanted)? };
+    let coverage = coverage_after(&change);
     if json {
         let mut report = report(&change, settings.path(), dry_run);
-        report["command"] = invocation.command().into();
+        report["command"] = wanted.invocation.command().into();
+        report["coverage"] = json!(coverage);
         print_json(&report)?;
         return Ok(Exit::Success);
     }
@@ -87,26 +144,52 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("What was there before is kept in {}.", shown(backup));
     }
     if change.is_change() && !dry_run {
-        let questions = match args.mode {
-            Mode::Native => "stay in the terminal",
-            _ => "come to Answerback",
-        };
-        eprintln!("Next: start Claude Code {}. Its questions {questions} from now on.", whereabouts(&place.scope));
+        tell_what_comes(coverage, args.mode, &place.scope);
     }
     Ok(Exit::Success)
 }
 
-/// Says that the plugin brings the hook. With both, every question would come twice.
-fn tell_of_plugin(plugin: &str, file: &Path, options: &Options) -> anyhow::Result<()> {
+/// What comes to Answerback with the file as it is after this change.
+fn coverage_after(change: &Change) -> Coverage {
+    let look = change.after.as_deref().and_then(|after| Look::at(after).ok());
+    look.map_or(Coverage::NONE, |look| Coverage::of(&look))
+}
+
+fn tell_what_comes(coverage: Coverage, mode: Mode, scope: &Scope) {
+    let here = whereabouts(scope);
+    if coverage == Coverage::NONE {
+        eprintln!("Next: start Claude Code {here}. Everything it asks stays in the terminal from now on.");
+        return;
+    }
+    eprintln!("Next: start Claude Code {here}. Its {} come to Answerback from now on.", coverage.covered());
+    let hidden = coverage.hidden_from_terminal();
+    if mode != Mode::Hold && !hidden.is_empty() {
+        eprintln!("While you are at the terminal, {hidden} stay there, unless you add: --mode hold");
+    }
+    if coverage != Coverage::ALL {
+        let (rest, options) = (coverage.uncovered(), coverage.options_for_the_rest());
+        eprintln!("Its {rest} stay in the terminal. To add them: answerback install {}{options}", scope.options());
+    }
+}
+
+/// Says that a plugin brings the hook. With both, every question would come twice.
+fn tell_of_plugins(plugins: &[Plugin], file: &Path, options: &Options) -> anyhow::Result<()> {
+    let names: Vec<_> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+    let coverage = plugins.iter().fold(Coverage::NONE, |coverage, plugin| coverage.and(plugin.coverage));
     if options.json {
-        let path = file.to_string_lossy();
-        let report = json!({
-            "path": path, "outcome": "plugin_enabled", "changed": false, "dry_run": options.dry_run, "plugin": plugin,
+        let report: Value = json!({
+            "path": file.to_string_lossy(),
+            "outcome": "plugin_enabled",
+            "changed": false,
+            "dry_run": options.dry_run,
+            "plugin": names.first(),
+            "coverage": coverage,
         });
         return print_json(&report);
     }
-    let plugin = one_line(plugin);
-    eprintln!("Nothing was changed: the plugin {plugin} is enabled and brings the hook already.");
+    let plugins = one_line(&list(&names));
+    eprintln!("Nothing was changed: the plugin {plugins} is enabled and brings the hook already.");
+    eprintln!("It covers {}.", coverage.covered());
     eprintln!("To have it in {} instead, disable the plugin first.", shown(file));
     Ok(())
 }

@@ -9,6 +9,7 @@ macro_rules! outln {
 
 mod answer;
 mod ask;
+mod away;
 mod choose;
 mod completions;
 mod daemon;
@@ -18,9 +19,12 @@ mod devices;
 mod diff;
 mod doctor;
 mod draft;
+mod edits;
 mod ended;
 mod exit;
 mod explain;
+mod grant;
+mod grants;
 mod history;
 mod install;
 mod man;
@@ -37,9 +41,12 @@ mod resume;
 mod run;
 mod settings;
 mod settle;
+mod show;
 mod status;
 mod stop;
+mod subject;
 mod time;
+mod tree;
 mod uninstall;
 mod which;
 
@@ -75,10 +82,14 @@ enum Command {
     Doctor(doctor::Args),
     Status(status::Args),
     Pending(pending::Args),
+    Show(show::Args),
     Answer(answer::Args),
     Dismiss(settle::DismissArgs),
     Release(settle::ReleaseArgs),
     History(history::Args),
+    Away(away::Args),
+    Back(away::BackArgs),
+    Grants(grants::Args),
     Ask(ask::Args),
     Open(open::Args),
     Pair(pair::Args),
@@ -102,10 +113,14 @@ pub fn run() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Pending(args) => pending::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Answer(args) => answer::run(&args),
         Command::Dismiss(args) => settle::dismiss(&args),
         Command::Release(args) => settle::release(&args),
         Command::History(args) => history::run(&args),
+        Command::Away(args) => away::leave(&args),
+        Command::Back(args) => away::come_back(&args),
+        Command::Grants(args) => grants::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Open(args) => open::run(&args),
         Command::Pair(args) => pair::run(&args),

@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-use crate::ask::Question;
+use crate::ask::{Kind, Question};
 use crate::text::{fit, one_line};
 
 use super::explain::hinted;
@@ -59,6 +59,11 @@ pub(super) fn find<'a>(question: &'a Question, word: &str) -> Result<&'a str, Mi
         [] => miss(MissKind::Unknown(similar(question, word))),
         _ => miss(MissKind::Ambiguous(fitting)),
     }
+}
+
+/// Whether a word names an option beyond doubt: it is its whole label, or its number.
+pub(super) fn is_exact(question: &Question, word: &str, label: &str) -> bool {
+    word == label || by_number(question, word) == [label]
 }
 
 /// The options that a word means: one, or for a multi-select also several with commas between them.
@@ -137,11 +142,12 @@ pub(super) fn listed(question: &Question) -> String {
 
 impl Miss<'_> {
     /// The error. A word that could have been a key may have been meant as one.
-    pub(super) fn explain(&self, question: &Question, may_be_key: bool) -> anyhow::Error {
+    pub(super) fn explain(&self, kind: Kind, question: &Question, may_be_key: bool) -> anyhow::Error {
         let (word, name) = (one_line(&self.word), one_line(&question.question));
-        let own_words = match question.free_text {
-            true => " For words of your own, use --text.",
-            false => "",
+        let own_words = match (question.free_text, kind.own_words()) {
+            (true, None) => " For words of your own, use --text.".to_owned(),
+            (true, Some(effect)) => format!(" Words of your own {effect}: give them with --text."),
+            (false, _) => String::new(),
         };
         let options = listed(question);
         match &self.kind {
@@ -149,7 +155,8 @@ impl Miss<'_> {
                 format!("`{word}` could be any of {} of `{name}`", quoted(labels)),
                 "Write more of the label, or the number of the option.",
             ),
-            MissKind::Unknown(near) if !near.is_empty() => hinted(
+            // A guess must not lead to an approval.
+            MissKind::Unknown(near) if near.iter().any(|label| !kind.is_approval(label)) => hinted(
                 format!("`{word}` is no option of `{name}`"),
                 format!("Did you mean {}? The options are {options}.{own_words}", quoted(near)),
             ),

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use crate::api::{AskList, AskView};
+use crate::ask::Kind;
 use crate::text::{self, fit, harmless_json, style};
 
 use super::exit::Exit;
@@ -62,27 +63,33 @@ fn show(list: &AskList) -> anyhow::Result<()> {
     if asks.is_empty() {
         outln!("No question is open.");
     }
-    let rows: Vec<[String; 5]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
+    let rows: Vec<[String; 6]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
     let column = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
-    let (keys, ages, projects, headers) = (column(0), column(1), column(2), column(3));
+    let (keys, ages, projects, kinds, headers) = (column(0), column(1), column(2), column(3), column(4));
+    // Where there are only questions, nobody needs to be told.
+    let has_kinds = asks.iter().any(|ask| ask.kind != Kind::Question);
     let width = text::width();
     let is_narrow = width < NARROW;
-    let taken = if is_narrow { keys + ages + 2 * 2 } else { keys + ages + projects + headers + 4 * 2 };
+    let kinds_taken = if has_kinds { kinds + 2 } else { 0 };
+    let taken = if is_narrow { keys + ages + 2 * 2 } else { keys + ages + projects + kinds_taken + headers + 4 * 2 };
     let room = width.saturating_sub(taken);
     let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
     let (faint, choice, strong) = (style::FAINT, style::CHOICE, style::STRONG);
-    for [key, age, project, header, question] in &rows {
+    for [key, age, project, kind, header, question] in &rows {
         let mut line = format!("{choice}{key}{choice:#}{}  {}{faint}{age}{faint:#}  ", pad(key, keys), pad(age, ages));
         if !is_narrow {
-            line +=
-                &format!("{project}{}  {strong}{header}{strong:#}{}  ", pad(project, projects), pad(header, headers));
+            line += &format!("{project}{}  ", pad(project, projects));
+            if has_kinds {
+                line += &format!("{kind}{}  ", pad(kind, kinds));
+            }
+            line += &format!("{strong}{header}{strong:#}{}  ", pad(header, headers));
         }
         outln!("{line}{}", fit(question, room));
     }
     Ok(())
 }
 
-fn row(ask: &AskView, key: &str) -> [String; 5] {
+fn row(ask: &AskView, key: &str) -> [String; 6] {
     let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
     let more = match ask.questions.len() {
         0 | 1 => String::new(),
@@ -92,7 +99,16 @@ fn row(ask: &AskView, key: &str) -> [String; 5] {
         key.to_owned(),
         time::age(ask.opened_at, Timestamp::now()),
         fit(&project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()), 16),
+        kind(ask.kind).to_owned(),
         fit(&ask.title(), 12),
         format!("{}{more}", ask.summary()),
     ]
+}
+
+/// In one word.
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Question | Kind::Plan | Kind::Form => kind.noun(),
+        Kind::Permission => "permission",
+    }
 }

@@ -10,6 +10,8 @@ use super::explain::hinted;
 use super::{client, ended, which};
 
 /// Refuse to answer a question; the agent is told
+///
+/// A permission request is denied, a plan is sent back, and a form is declined.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback dismiss\n  \

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::{
-    AnswerRequest, AskList, AskRequest, AskView, ConfirmRequest, DeviceList, DismissRequest, Launch, Nothing, Pairing,
-    PairingRequest, PairingView, ProjectList, State, Version,
+    AnswerRequest, AskList, AskRequest, AskView, AwayList, AwayRequest, AwayView, ConfirmRequest, DeviceList,
+    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, ProjectList, State, Version,
 };
 
 use super::target::{self, Target};
@@ -24,6 +24,8 @@ pub struct Search {
     /// The directory of the asker.
     pub project: Option<String>,
     pub opened_since: Option<Timestamp>,
+    /// Only those older than the ask with this id: `next` of the page before.
+    pub before: Option<i64>,
     pub limit: u16,
 }
 
@@ -57,7 +59,7 @@ impl Client {
     pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
         let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
         let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
-        self.get(&target.query_if("opened_since", search.opened_since))
+        self.get(&target.query_if("opened_since", search.opened_since).query_if("before", search.before))
     }
 
     /// The newest settled ask whose key ends with this.
@@ -131,6 +133,24 @@ impl Client {
         self.post(&target::ask(key).segment(action), body)
     }
 
+    /// What people who are away say. A daemon from before this could be set has nothing to say.
+    pub fn away(&self) -> Result<AwayList, ClientError> {
+        match self.get(&away()) {
+            Err(ClientError::Refused(problem)) if problem.status == 404 => Ok(AwayList::default()),
+            reply => reply,
+        }
+    }
+
+    /// Sets what is said to everything that is asked from now on.
+    pub fn set_away(&self, request: &AwayRequest) -> Result<AwayView, ClientError> {
+        self.put(&away(), request)
+    }
+
+    /// Ends that, for one directory or everywhere. Returns what was on.
+    pub fn end_away(&self, project: Option<&str>) -> Result<AwayList, ClientError> {
+        self.delete(&away().query_if("project", project))
+    }
+
     /// Makes a code that signs one browser in.
     pub fn launch(&self) -> Result<Launch, ClientError> {
         self.post(&Target::of("/v1/launch"), &Nothing {})
@@ -166,6 +186,10 @@ impl Client {
     pub fn revoke_device(&self, id: i64) -> Result<(), ClientError> {
         self.post(&Target::of("/v1/devices").segment(id).segment("revoke"), &Nothing {})
     }
+}
+
+fn away() -> Target {
+    Target::of("/v1/away")
 }
 
 fn pairing(id: &str) -> Target {

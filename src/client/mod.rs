@@ -115,9 +115,24 @@ impl Client {
         }
     }
 
-    /// `POST`. It is not repeated: the first one may have been done.
+    /// `POST`.
     fn post<T: DeserializeOwned>(&self, target: &Target, body: &impl Serialize) -> Result<T, ClientError> {
-        self.send("POST", target, &serde_json::to_vec(body)?, Duration::ZERO).map_err(|error| match error {
+        self.change("POST", target, &serde_json::to_vec(body)?)
+    }
+
+    /// `PUT`.
+    fn put<T: DeserializeOwned>(&self, target: &Target, body: &impl Serialize) -> Result<T, ClientError> {
+        self.change("PUT", target, &serde_json::to_vec(body)?)
+    }
+
+    /// `DELETE`.
+    fn delete<T: DeserializeOwned>(&self, target: &Target) -> Result<T, ClientError> {
+        self.change("DELETE", target, b"")
+    }
+
+    /// A request that changes something. It is not repeated: the first one may have been done.
+    fn change<T: DeserializeOwned>(&self, method: &str, target: &Target, body: &[u8]) -> Result<T, ClientError> {
+        self.send(method, target, body, Duration::ZERO).map_err(|error| match error {
             ClientError::Exchange(error @ (ExchangeError::Silent | ExchangeError::Lost(_))) => {
                 ClientError::Unanswered(error)
             }

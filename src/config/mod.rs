@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::ask::OnTimeout;
 
 use crate::address::{LanAddress, PublicUrl};
-pub use notify::{Buttons, Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
+pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
 
 /// "ASKME" on the keys of a phone.
 pub const DEFAULT_PORT: u16 = 27563;
@@ -188,6 +188,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::Kind;
 
     fn load(text: &str) -> Result<Config, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
@@ -225,18 +226,31 @@ mod tests {
     #[test]
     fn only_questions_have_buttons_unless_other_kinds_are_named() {
         let reachable = "public_url = \"https://a.example\"\n[notify]\ndetails = true\n";
-        let buttons = |text: &str| load(&format!("{reachable}{text}")).unwrap().notify.buttons();
-        let question = Buttons { question: true, ..Buttons::default() };
-        assert_eq!(Notify::default().buttons(), question);
+        let buttons =
+            |notify: &Notify| Kind::ALL.into_iter().filter(|kind| notify.has_buttons(*kind)).collect::<Vec<_>>();
+        assert_eq!(buttons(&Notify::default()), [Kind::Question]);
         for (text, expected) in [
-            ("", question),
-            ("buttons = [\"question\"]\n", question),
-            ("buttons = []\n", Buttons::default()),
-            ("buttons = [\"permission\"]\n", Buttons { permission: true, ..Buttons::default() }),
-            ("buttons = [\"plan\", \"question\", \"plan\"]\n", Buttons { plan: true, ..question }),
+            ("", &[Kind::Question][..]),
+            ("buttons = [\"question\"]\n", &[Kind::Question]),
+            ("buttons = []\n", &[]),
+            ("buttons = [\"permission\"]\n", &[Kind::Permission]),
+            ("buttons = [\"plan\", \"question\", \"plan\"]\n", &[Kind::Question, Kind::Plan]),
         ] {
-            assert_eq!(buttons(text), expected, "{text}");
+            assert_eq!(buttons(&load(&format!("{reachable}{text}")).unwrap().notify), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_notification_shows_is_set_for_each_kind() {
+        let shown = |text: &str| {
+            let notify = load(text).unwrap().notify;
+            Kind::ALL.into_iter().filter(|kind| notify.shows(*kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(""), []);
+        assert_eq!(shown("[notify]\ndetails = false\n"), []);
+        assert_eq!(shown("[notify]\ndetails = true\n"), Kind::ALL);
+        assert_eq!(shown("[notify]\ndetails = [\"question\", \"plan\"]\n"), [Kind::Question, Kind::Plan]);
+        assert!(load("[notify]\ndetails = [\"password\"]\n").is_err());
     }
 
     #[test]

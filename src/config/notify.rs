@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::address::{UrlError, WebUrl};
+use crate::ask::Kind;
 
 /// The table `[notify]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -14,8 +15,8 @@ use crate::address::{UrlError, WebUrl};
 pub struct Notify {
     /// How long a question that is also in the terminal waits before anybody is told elsewhere.
     delay_seconds: u32,
-    /// Whether notifications show the question and its options.
-    pub details: bool,
+    /// Which asks notifications show with their text and their options.
+    details: Kinds,
     /// The kinds of asks whose notifications may have buttons.
     buttons: Option<Spanned<Vec<ButtonKind>>>,
     /// Notifications on this machine's screen.
@@ -26,6 +27,27 @@ pub struct Notify {
     pub webhook: Option<Webhook>,
 }
 
+/// Which asks a setting is about: all of them, none, or those of the kinds that are named.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Kinds {
+    All(bool),
+    Named(Vec<Kind>),
+}
+
+impl Kinds {
+    fn has(&self, kind: Kind) -> bool {
+        match self {
+            Self::All(all) => *all,
+            Self::Named(kinds) => kinds.contains(&kind),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        Kind::ALL.iter().all(|kind| !self.has(*kind))
+    }
+}
+
 /// A kind of ask that a button can answer. A form has none: it needs more than one press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -33,18 +55,6 @@ enum ButtonKind {
     Question,
     Plan,
     Permission,
-}
-
-/// Which asks may be answered with the button of a notification. Whoever can read the notification can press it, so a kind has buttons only
-/// if it is named.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Buttons {
-    /// Questions.
-    pub question: bool,
-    /// Plans that wait for approval.
-    pub plan: bool,
-    /// Tool calls that wait for permission.
-    pub permission: bool,
 }
 
 /// The table `[notify.desktop]`.
@@ -114,7 +124,7 @@ impl Default for Notify {
     fn default() -> Self {
         Self {
             delay_seconds: 15,
-            details: false,
+            details: Kinds::All(false),
             buttons: None,
             desktop: Desktop::default(),
             ntfy: None,
@@ -129,20 +139,27 @@ impl Notify {
         Duration::from_secs(self.delay_seconds.into())
     }
 
-    /// The kinds of asks whose notifications may have buttons. `[notify.ntfy]` can still turn all of them off.
-    pub fn buttons(&self) -> Buttons {
-        let Some(kinds) = &self.buttons else { return Buttons { question: true, ..Buttons::default() } };
-        let has = |kind| kinds.as_ref().contains(&kind);
-        Buttons {
-            question: has(ButtonKind::Question),
-            plan: has(ButtonKind::Plan),
-            permission: has(ButtonKind::Permission),
-        }
+    /// Whether notifications show the text and the options of such asks.
+    pub fn shows(&self, kind: Kind) -> bool {
+        self.details.has(kind)
+    }
+
+    /// Whether such asks may be answered with the button of a notification. Whoever can read the notification can press it, so only
+    /// questions have buttons unless other kinds are named. `[notify.ntfy]` can still turn all of them off.
+    pub fn has_buttons(&self, kind: Kind) -> bool {
+        let Some(kinds) = &self.buttons else { return kind == Kind::Question };
+        let kind = match kind {
+            Kind::Question => ButtonKind::Question,
+            Kind::Plan => ButtonKind::Plan,
+            Kind::Permission => ButtonKind::Permission,
+            Kind::Form => return false,
+        };
+        kinds.as_ref().contains(&kind)
     }
 
     /// Settings that contradict each other: where in the file, and why.
     pub(super) fn check(&self, has_public_url: bool) -> Result<(), (usize, &'static str)> {
-        let problem = match (self.details, has_public_url) {
+        let problem = match (!self.details.is_empty(), has_public_url) {
             (false, _) => "buttons show the options: set details = true in [notify], or leave buttons out",
             (true, false) => "a button must reach this machine: set public_url, above the tables, or leave buttons out",
             (true, true) => return Ok(()),

@@ -17,11 +17,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
-use crate::ask::Host;
+use crate::ask::{Host, Kind};
 use crate::claude_code::{Bridge, Deadline, Rules};
-use crate::config::Config;
+use crate::config::{Config, Unattended};
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
-use crate::inbox::Inbox;
+use crate::inbox::{self, Inbox};
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
@@ -69,6 +69,7 @@ pub async fn run(
         tracing::warn!(path = %config_file.display(), "holds secrets and can be read by other users: run chmod go-rwx on it");
     }
     let notifier = notify::start(&registry, config, &Tickets::new(&tokens)).await?;
+    let deputy = inbox::answer_while_away(&registry, &store).await?;
     let tcp = bind_tcp(port).await?;
     http::bound_send_buffer(&tcp);
     let address = tcp.local_addr()?;
@@ -86,10 +87,12 @@ pub async fn run(
 
     let (close, closing) = watch::channel(false);
     let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
+    let rules = Rules { deadline, unattended_waits: config.permissions.unattended == Unattended::Wait };
     let shares = Shares::of_this_process();
+    let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
     let services = Services {
-        inbox: Inbox::new(registry.clone(), store.clone()),
-        bridge: Bridge::new(registry.clone(), Rules { deadline, unattended_waits: false }, shares.hooks),
+        inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds),
+        bridge: Bridge::new(registry.clone(), rules, shares.hooks),
         access: Access::new(&tokens, store.clone()),
         registry,
     };
@@ -124,6 +127,7 @@ pub async fn run(
     };
     let ((), end) = tokio::join!(server, stop);
     housekeeping.abort();
+    deputy.abort();
     if let Some(notifier) = notifier {
         notifier.abort();
     }

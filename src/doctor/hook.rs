@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::claude_code::settings::coverage::{
+    self, BEFORE_TOOL, Coverage, DIALOG, FORM, HAS_FORMS, QUESTION_TOOL, list,
+};
 use crate::claude_code::settings::edit::{self, Placed};
 use crate::claude_code::settings::entry::{self, Entry, Invocation};
 use crate::claude_code::settings::json::{self, Refusal};
-use crate::claude_code::settings::look;
+use crate::claude_code::settings::look::{self, Look};
 use crate::claude_code::settings::scope::Scope;
+use crate::claude_code::settings::wanted;
 use crate::claude_code::{Mode, Version};
 
-use super::settings::{CHECK, EVENT, TOOL};
+use super::settings::CHECK;
 use super::{Finding, Level};
 
 /// The check that questions in the terminal can be answered elsewhere. A headless run does not need it.
 pub const TERMINAL: &str = "terminal";
-/// The event that Claude Code sends while its dialog is open in the terminal.
-const TERMINAL_EVENT: &str = "PermissionRequest";
 /// Claude Code's own limit, in seconds, for an entry without one. A person may need longer.
 const SHORT_TIMEOUT: f64 = 600.0;
 
@@ -30,11 +32,12 @@ pub(super) struct Repair {
 }
 
 impl Repair {
-    /// How to install the hook into this file. Without a scope, the file is an administrator's.
-    pub(super) fn install(&self, scope: Option<&Scope>, mode: Mode) -> String {
+    /// How to install the hook into this file. Without a scope, the file is an administrator's. `options` are more options, each after a
+    /// space.
+    pub(super) fn install(&self, scope: Option<&Scope>, mode: Mode, options: &str) -> String {
         let Some(scope) = scope else { return "Ask the administrator of this machine to correct it.".into() };
         let mode = if mode == Mode::Auto { String::new() } else { format!(" --mode {}", mode.name()) };
-        self.then(&format!("`answerback install {}{mode}`", scope.options()))
+        self.then(&format!("`answerback install {}{mode}{options}`", scope.options()))
     }
 
     /// A sentence that tells to run these commands.
@@ -58,7 +61,13 @@ pub(super) struct Installed {
     /// `None`: it is an administrator's.
     pub(super) scope: Option<Scope>,
     pub(super) mode: Mode,
+    /// What was chosen when it was installed.
+    coverage: Coverage,
+    /// The version of Claude Code, if it is known and the entries depend on it.
+    version: Option<Version>,
     missing: Vec<String>,
+    /// The events because of which this version of Claude Code ignores the whole file.
+    unreadable: Vec<String>,
     doubled: Vec<String>,
     needless: Vec<String>,
     /// The events that Claude Code ends early, and after how many seconds.
@@ -84,18 +93,23 @@ impl Installed {
         content: &[u8],
         version: &dyn Fn() -> Option<Version>,
     ) -> Result<Option<Self>, Refusal> {
+        let coverage = Coverage::chosen(&Look::at(content)?);
         // `command` and `args` can be written in more than one way, so they are compared by what they mean.
-        let wanted = entry::entries(&Invocation::Exec(entry::PROGRAM.into()), Mode::Auto);
+        let wanted = wanted::entries(&Invocation::Exec(entry::PROGRAM.into()), Mode::Auto, coverage);
         let comparison = edit::compare(json::decode(content)?, &wanted)?;
         let mut placed = comparison.handlers.iter().flatten().chain(&comparison.surplus);
         let Some(first) = placed.next() else { return Ok(None) };
-        let asks = |placed: &&Placed| placed.event == EVENT && look::is_for(placed.matcher.as_deref(), TOOL);
+        let asks =
+            |placed: &&Placed| placed.event == BEFORE_TOOL && look::is_for(placed.matcher.as_deref(), QUESTION_TOOL);
         let leading = comparison.handlers.iter().flatten().find(asks).unwrap_or(first);
         let mut found = Self {
             path: path.to_path_buf(),
             scope: scope.cloned(),
             mode: entry::mode_of(&leading.handler),
+            coverage,
+            version: if coverage == Coverage::DEFAULT { None } else { version() },
             missing: Vec::new(),
+            unreadable: Vec::new(),
             doubled: Vec::new(),
             needless: Vec::new(),
             short: Vec::new(),
@@ -104,10 +118,14 @@ impl Installed {
         };
         for (entry, placed) in wanted.iter().zip(&comparison.handlers) {
             match placed {
-                Some(placed) if entry.matcher.is_none() || look::is_for(placed.matcher.as_deref(), TOOL) => {
+                Some(placed) if entry.matcher.is_none() || look::is_for(placed.matcher.as_deref(), QUESTION_TOOL) => {
                     found.compare(entry, placed, version);
                 }
-                _ => found.missing.push(entry.event.clone()),
+                _ if coverage::is_written(&entry.event, found.version, false) => {
+                    found.missing.push(entry.event.clone())
+                }
+                // It would not be installed now either.
+                _ => {}
             }
         }
         for placed in comparison.surplus {
@@ -127,6 +145,9 @@ impl Installed {
         let mut outdated = |field: &str, matters| {
             self.outdated.push(Outdated { event: event.clone(), field: field.to_owned(), matters });
         };
+        if self.version.is_some_and(|version| coverage::makes_file_unreadable(event, version)) {
+            self.unreadable.push(event.clone());
+        }
         if placed.matcher != entry.matcher {
             outdated("matcher", true);
         }
@@ -157,16 +178,27 @@ impl Installed {
         }
     }
 
-    /// Which of several files to keep: an administrator's first, then a complete one, then one that brings questions.
-    pub(super) fn worth(&self) -> (bool, bool, bool) {
-        (self.scope.is_none(), self.missing.is_empty(), !self.missing.iter().any(|event| event == EVENT))
+    /// Which of several files to keep: an administrator's first, then a complete one, then one that brings questions, then the one that
+    /// brings most.
+    pub(super) fn worth(&self) -> (bool, bool, bool, usize) {
+        let brings_questions = !self.missing.iter().any(|event| event == BEFORE_TOOL);
+        (self.scope.is_none(), self.missing.is_empty(), brings_questions, self.coverage.count())
     }
 
     /// What is wrong with the entries.
     pub(super) fn findings(&self, hook: &Path, repair: &Repair) -> Vec<Finding> {
         let name = self.path.display();
-        let fix = repair.install(self.scope.as_ref(), self.mode);
+        // `answerback install` refuses to keep forms in a version that has none.
+        let lost = self.coverage.forms && self.version.is_some_and(|version| version < HAS_FORMS);
+        let fix = repair.install(self.scope.as_ref(), self.mode, if lost { " --no-forms" } else { "" });
         let mut findings = self.check_programs(hook, &fix);
+        if let (Some(version), false) = (self.version, self.unreadable.is_empty()) {
+            let message = format!(
+                "Claude Code {version} ignores {name} and everything in it, because it does not know {}",
+                list(&self.unreadable)
+            );
+            findings.push(Finding::error(CHECK, message, &fix));
+        }
         if !self.missing.is_empty() {
             let (check, level, so) = self.without(&self.missing);
             let are = if self.missing.len() == 1 { "is" } else { "are" };
@@ -224,21 +256,16 @@ impl Installed {
     /// What is lost if the hook does not run on these events.
     fn without(&self, events: &[String]) -> (&'static str, Level, &'static str) {
         let is_among = |name: &str| events.iter().any(|event| event == name);
-        if is_among(EVENT) {
+        if is_among(BEFORE_TOOL) {
             (CHECK, Level::Error, "questions do not come to Answerback")
-        } else if is_among(TERMINAL_EVENT) && self.mode != Mode::Hold {
-            (TERMINAL, Level::Error, "questions in the terminal cannot be answered elsewhere")
+        } else if is_among(DIALOG) {
+            // A question that is held needs no dialog, and neither does one of a headless run. A plan or a permission always does.
+            let level = if self.mode == Mode::Hold { Level::Warning } else { Level::Error };
+            (TERMINAL, level, "what Claude Code asks in the terminal cannot be answered elsewhere")
+        } else if is_among(FORM) {
+            (CHECK, Level::Warning, "forms do not come to Answerback")
         } else {
             (CHECK, Level::Warning, "Answerback may not learn what became of a question")
         }
-    }
-}
-
-/// `A, B and C`.
-fn list(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [word] => word.clone(),
-        [words @ .., last] => format!("{} and {last}", words.join(", ")),
     }
 }

@@ -1,6 +1,7 @@
 //! Checks whether a question would come back answered. Changes nothing; only the round trip asks a question of its own.
 //!
 //! - `settings`: our hook in all of Claude Code's settings files; `hook`: our entries in one of them.
+//! - `waits`: which waits come to Answerback.
 //! - `claude`: the version of Claude Code.
 //! - `instance`: files, modes, configuration, store, daemon, port.
 //! - `round_trip`: a question through the real hook and the real daemon.
@@ -10,6 +11,7 @@ mod hook;
 mod instance;
 mod round_trip;
 mod settings;
+mod waits;
 
 use std::cell::LazyCell;
 use std::path::Path;
@@ -18,7 +20,7 @@ use answerback_hook::hint::Hint;
 use answerback_hook::paths::Paths;
 use serde::Serialize;
 
-use crate::claude_code::settings::claude_version;
+use crate::claude_code::settings::{claude_version, session};
 
 pub use hook::TERMINAL;
 pub use round_trip::{round_trip, until_arrived};
@@ -78,7 +80,7 @@ impl Finding {
 pub fn examine_settings(hook: &Path, project: &Path) -> Vec<Finding> {
     // Asking Claude Code for its version takes a moment, and it is seldom needed.
     let version = LazyCell::new(claude_version::installed);
-    settings::examine(hook, project, &|| *version)
+    settings::examine(&session::files(project), hook, project, &|| *version)
 }
 
 /// Where the daemon listens. Call this after the round trip, which starts the daemon.
@@ -90,8 +92,10 @@ pub fn port(paths: &Paths) -> Finding {
 pub fn examine(paths: &Paths, hook: &Path, project: &Path) -> Vec<Finding> {
     let mut findings = instance::program(hook);
     let version = claude_version::installed();
-    findings.extend(settings::examine(hook, project, &|| version));
-    findings.extend(claude::examine(version));
+    let files = session::files(project);
+    findings.extend(settings::examine(&files, hook, project, &|| version));
+    findings.extend(waits::examine(&files, version));
+    findings.extend(claude::examine(version, session::coverage(&files)));
     findings.extend(instance::examine(paths));
     findings
 }

@@ -129,8 +129,11 @@ pub(super) async fn list(
         limit,
     };
     let Listing { page, cursor } = app.inbox.list(filter).await?;
+    let perhaps_answered = app.inbox.perhaps_answered(&page.asks).await;
+    let view =
+        |ask: &Arc<Ask>| AskView { perhaps_answered: perhaps_answered.contains(&ask.id), ..AskView::from(&**ask) };
     let list = AskList {
-        asks: page.asks.iter().map(|ask| AskView::from(&**ask)).collect(),
+        asks: page.asks.iter().map(view).collect(),
         cursor: cursor.0.to_string(),
         next: page.next.map(|id| id.0),
         damaged: page.damaged,
@@ -157,7 +160,9 @@ pub(super) async fn get(
     if params.wait.is_some() {
         app.wait_at_most(patience(params.wait), app.inbox.until_settled(&key)).await;
     }
-    Ok(view(&app.inbox.get(&key).await?))
+    let ask = app.inbox.get(&key).await?;
+    let perhaps_answered = app.inbox.perhaps_answered(std::slice::from_ref(&ask)).await.contains(&ask.id);
+    Ok(JsonReply(AskView { perhaps_answered, ..AskView::from(&*ask) }))
 }
 
 fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {

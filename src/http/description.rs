@@ -113,7 +113,7 @@ fn role(scope: Scope) -> &'static str {
 
 /// The methods that are in use.
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut path.get, &mut path.post].into_iter().flatten()
+    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
 }
 
 /// The refusals that may come before the handler.

@@ -4,6 +4,7 @@
 //! group of its scope, so no route can go without that check.
 
 mod asks;
+mod away;
 mod connections;
 mod context;
 mod description;
@@ -137,6 +138,7 @@ fn router(app: App) -> Router {
         .routes(routes!(asks::list))
         .routes(routes!(asks::get))
         .routes(routes!(asks::projects))
+        .routes(routes!(away::get))
         .routes(routes!(context::context))
         .routes(routes!(previews::place))
         .routes(routes!(events::events))
@@ -145,7 +147,10 @@ fn router(app: App) -> Router {
         .routes(routes!(version));
     // A ticket may call every route with the scope `Answer`, so this group has one route alone.
     let answer = OpenApiRouter::new().routes(routes!(asks::answer));
-    let close = OpenApiRouter::new().routes(routes!(asks::dismiss)).routes(routes!(asks::release));
+    let close = OpenApiRouter::new()
+        .routes(routes!(asks::dismiss))
+        .routes(routes!(asks::release))
+        .routes(routes!(away::set, away::end));
     let admin = OpenApiRouter::new()
         .routes(routes!(sign_in::launch))
         .routes(routes!(pairing::begin))

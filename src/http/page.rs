@@ -43,6 +43,7 @@ const PARTS: &[Part] = parts! {
     "address_form.js"
     "api.js"
     "attention.js"
+    "away.js"
     "call.js"
     "card.js"
     "choices.js"

@@ -101,11 +101,18 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::Unknown => Self::unknown_ask(),
             Refusal::AskedAgain => closed("This question was asked again after this notification."),
+            Refusal::NoButtons(kind) => Self::new(
+                StatusCode::FORBIDDEN,
+                "no-buttons",
+                format!("A notification does not answer a {}.", kind.noun()),
+            )
+            .hint("Open the page. Or name the kind in `buttons` of [notify] in config.toml."),
             Refusal::OptionsOnly => {
                 Self::invalid("A notification answers with one of the options, and nothing else.", Vec::new())
             }
             Refusal::Answer(faults) => Self::invalid("The answer does not fit the questions.", faults),
             Refusal::Questions(error) => Self::invalid(format!("{error}."), Vec::new()),
+            Refusal::Away(error) => Self::invalid(format!("{error}."), Vec::new()),
             Refusal::TooLong { what, limit } => {
                 Self::invalid(format!("The {what} is over {} KiB.", limit / 1024), Vec::new())
             }

@@ -1,6 +1,8 @@
-//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them. Every rule
-//! about that is here, once, whatever way a request comes in. It knows no HTTP.
+//! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them, and leave
+//! words for what is asked while they are away. Every rule about that is here, once, whatever way a request comes in. It knows no HTTP.
 
+mod away;
+mod perhaps;
 mod refusal;
 
 use std::sync::Arc;
@@ -10,12 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::access::{Caller, Ticket};
+use crate::ask::permission::{ALLOW_ONCE, DENY};
 use crate::ask::{
     Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
 };
 use crate::registry::Registry;
 use crate::store::{AskPage, Filter, Store, StoreError};
 
+pub use away::answer_while_away;
 pub use refusal::Refusal;
 
 /// The longest path of a project, in bytes.
@@ -28,6 +32,7 @@ const RANDOM_BYTES: usize = 6;
 pub struct Inbox {
     registry: Registry,
     store: Store,
+    ticket_kinds: Arc<[Kind]>,
 }
 
 /// A list of asks.
@@ -64,9 +69,9 @@ pub struct Words {
 }
 
 impl Inbox {
-    /// The inbox of a daemon.
-    pub fn new(registry: Registry, store: Store) -> Self {
-        Self { registry, store }
+    /// The inbox of a daemon. `ticket_kinds` are the kinds of asks that the button of a notification may answer.
+    pub fn new(registry: Registry, store: Store, ticket_kinds: Vec<Kind>) -> Self {
+        Self { registry, store, ticket_kinds: ticket_kinds.into() }
     }
 
     /// The newest change.
@@ -129,7 +134,7 @@ impl Inbox {
     pub async fn answer(&self, key: &AskKey, words: &Words, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
         if let Some(ticket) = by.ticket() {
-            check_ticket(ticket, &ask, words)?;
+            check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
         let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
         answer.edited = words.edited.clone();
@@ -169,13 +174,20 @@ impl Inbox {
 
 /// A button in a notification carries a ticket, and everybody who sees the notification can use it. So it answers the question that the
 /// notification is about, with one of the options, and says nothing else.
-fn check_ticket(ticket: &Ticket, ask: &Ask, words: &Words) -> Result<(), Refusal> {
+fn check_ticket(ticket: &Ticket, kinds: &[Kind], ask: &Ask, words: &Words) -> Result<(), Refusal> {
+    if !kinds.contains(&ask.kind) {
+        return Err(Refusal::NoButtons(ask.kind));
+    }
     if ticket.id != ask.id {
         return Err(Refusal::AskedAgain);
     }
+    // A rule is granted where there is room to read it.
+    let may_choose = |label: &str| ask.kind != Kind::Permission || [ALLOW_ONCE, DENY].contains(&label);
     let is_label = |(question, answer): (&String, &Value)| {
         let question = ask.questions.get(question);
-        question.is_some_and(|question| question.options.iter().any(|option| answer == &*option.label))
+        let mut labels =
+            question.into_iter().flat_map(|question| &question.options).map(|option| option.label.as_str());
+        labels.any(|label| answer == label && may_choose(label))
     };
     let is_plain =
         words.notes.is_empty() && !words.partial && words.edited.is_none() && words.answers.iter().all(is_label);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ask::{AnswerError, Ask, KeyError, QuestionFault, QuestionsError};
+use crate::ask::{AnswerError, Ask, AwayError, KeyError, Kind, QuestionFault, QuestionsError};
 use crate::registry::{OpenError, SettleError};
 use crate::store::StoreError;
 
@@ -13,12 +13,16 @@ pub enum Refusal {
     Unknown,
     /// The ticket is for an earlier life of the ask.
     AskedAgain,
+    /// Buttons of notifications do not answer this kind of ask.
+    NoButtons(Kind),
     /// A ticket was to carry more than one of the options.
     OptionsOnly,
     /// The answer does not fit the questions.
     Answer(Vec<QuestionFault>),
     /// These questions cannot be asked.
     Questions(QuestionsError),
+    /// Nobody can be away like this.
+    Away(AwayError),
     /// A text is longer than so many bytes.
     TooLong { what: &'static str, limit: usize },
     /// Only the agent can take its question back.
@@ -38,6 +42,12 @@ pub enum Refusal {
 impl From<QuestionsError> for Refusal {
     fn from(error: QuestionsError) -> Self {
         Self::Questions(error)
+    }
+}
+
+impl From<AwayError> for Refusal {
+    fn from(error: AwayError) -> Self {
+        Self::Away(error)
     }
 }
 

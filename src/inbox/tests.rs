@@ -3,8 +3,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::access::{Access, Entrance, Tickets, Token, Tokens};
-use crate::ask::samples::new_ask;
-use crate::ask::{AskId, Channel, OutcomeKind};
+use crate::ask::samples::{new_ask, permission};
+use crate::ask::{AskId, Channel, NewAway, OutcomeKind};
 use crate::store::samples::in_scratch_dir;
 
 struct World {
@@ -21,7 +21,7 @@ impl World {
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let access = Access::new(&tokens, store.clone());
-        Self { inbox: Inbox::new(registry.clone(), store), registry, access, tokens, _dir: dir }
+        Self { inbox: Inbox::new(registry.clone(), store, vec![Kind::Question]), registry, access, tokens, _dir: dir }
     }
 
     async fn caller(&self, entrance: Entrance, credential: Option<&str>) -> Caller {
@@ -93,6 +93,26 @@ async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else(
 }
 
 #[tokio::test]
+async fn a_button_answers_only_the_kinds_that_were_named_and_grants_no_rule() {
+    for (kinds, may) in [(vec![Kind::Question], false), (vec![Kind::Permission], true)] {
+        let mut world = World::new();
+        world.inbox.ticket_kinds = kinds.into();
+        let Ask { kind, subject, questions, .. } = permission();
+        let new = NewAsk { kind, subject, questions, ..new_ask("s__t") };
+        let ask = world.registry.open(new).await.unwrap();
+        let button = world.button(&ask).await;
+        let question = ask.questions.as_slice()[0].question.clone();
+        let words = |label: &str| Words { answers: [(question.clone(), json!(label))].into(), ..words(json!("")) };
+        let rule = world.inbox.answer(&ask.key, &words("Always allow Bash(npm test)"), &button).await;
+        assert!(matches!(rule, Err(Refusal::OptionsOnly | Refusal::NoButtons(_))));
+        assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
+        let once = world.inbox.answer(&ask.key, &words("Allow once"), &button).await;
+        assert_eq!(once.is_ok(), may);
+        assert!(may || matches!(once, Err(Refusal::NoButtons(Kind::Permission))));
+    }
+}
+
+#[tokio::test]
 async fn only_a_program_takes_its_question_back() {
     let world = World::new();
     let (ask, person) = (world.open().await, world.person().await);
@@ -132,4 +152,38 @@ async fn a_reader_waits_for_the_next_change() {
     let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10)).await.unwrap();
     assert_eq!((next.page.asks.len(), next.page.asks[0].id), (1, ask.id));
     assert!(next.cursor > first.cursor);
+}
+
+#[tokio::test]
+async fn a_daemon_that_starts_answers_what_an_earlier_one_did_not_get_to() {
+    let world = World::new();
+    let person = world.person().await;
+    let before = world.open().await;
+    // Times are kept in milliseconds, so the next ask must not share one with the first.
+    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    let time = SignedDuration::from_secs(60);
+    let new = NewAway { project: None, words: "Wait for me".into(), kinds: vec![Kind::Question], time };
+    let note = world.inbox.leave(new, &person).await.unwrap();
+    // The earlier daemon ended right after it had opened these.
+    let meanwhile = world.open().await;
+    let probe = NewAsk { origin: Origin::Probe, ..new_ask("s__probe") };
+    let probe = world.registry.open(probe).await.unwrap();
+    let deputy = answer_while_away(&world.registry, &world.inbox.store).await.unwrap();
+    world.inbox.until_settled(&meanwhile.key).await.unwrap();
+    let answered = world.inbox.get(&meanwhile.key).await.unwrap();
+    let settlement = answered.settlement.as_ref().unwrap();
+    assert_eq!(settlement.outcome.answer().unwrap().answers["Which?"], "Wait for me");
+    assert_eq!(settlement.by.as_ref().unwrap().channel, Channel::Away);
+    // Then it goes on with what is opened.
+    let next = world.open().await;
+    world.inbox.until_settled(&next.key).await.unwrap();
+    assert!(world.inbox.get(&before.key).await.unwrap().is_open());
+    assert!(world.inbox.get(&probe.key).await.unwrap().is_open());
+
+    let ended = world.inbox.come_back(None).await.unwrap();
+    assert_eq!((ended.len(), &ended[0].words), (1, &note.words));
+    let after = world.open().await;
+    assert!(world.inbox.come_back(Some("relative".into())).await.unwrap().is_empty());
+    assert!(world.inbox.get(&after.key).await.unwrap().is_open());
+    deputy.abort();
 }

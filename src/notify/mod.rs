@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
-use crate::ask::{Ask, Change, ChangeKind};
+use crate::ask::{Ask, Change, ChangeKind, Kind};
 use crate::config::Config;
 use crate::registry::{Feed, Registry};
 use crate::store::{Filter, StateFilter, StoreError};
@@ -98,7 +98,8 @@ pub fn ways(config: &Config, tickets: Option<&Tickets>) -> Vec<Way> {
     let wording = Arc::new(Wording::new(config));
     let notify = &config.notify;
     let desktop = Desktop::new(&notify.desktop, &wording).map(Way::Desktop);
-    let ntfy = notify.ntfy.as_ref().map(|ntfy| Way::Ntfy(Ntfy::new(ntfy, notify.buttons(), &wording, tickets)));
+    let buttons: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| notify.has_buttons(*kind)).collect();
+    let ntfy = notify.ntfy.as_ref().map(|ntfy| Way::Ntfy(Ntfy::new(ntfy, buttons.clone(), &wording, tickets)));
     let webhook = notify.webhook.as_ref().map(|webhook| Way::Webhook(Webhook::new(webhook, &wording)));
     desktop.into_iter().chain(ntfy).chain(webhook).collect()
 }

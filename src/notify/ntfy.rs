@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::access::Tickets;
+use crate::ask::permission::{ALLOW_ONCE, DENY};
 use crate::ask::{Ask, Kind, Question};
 use crate::client::answer_path;
-use crate::config::{self, Buttons, NtfyUrl, Priority, Secret};
+use crate::config::{self, NtfyUrl, Priority, Secret};
 
 use super::post::post;
 use super::wording::{Message, Wording, bounded};
@@ -28,24 +29,22 @@ pub struct Ntfy {
     /// `None` means no buttons.
     tickets: Option<Tickets>,
     /// Which kinds of asks have buttons.
-    buttons: Buttons,
+    buttons: Vec<Kind>,
     wording: Arc<Wording>,
 }
 
 impl Ntfy {
     pub(super) fn new(
         config: &config::Ntfy,
-        buttons: Buttons,
+        buttons: Vec<Kind>,
         wording: &Arc<Wording>,
         tickets: Option<&Tickets>,
     ) -> Self {
-        // The label of a button is a detail of the question.
-        let with_buttons = config.wants_buttons() && wording.includes_details();
         Self {
             url: config.url.clone(),
             token: config.token.clone(),
             priority: config.priority,
-            tickets: tickets.filter(|_| with_buttons).cloned(),
+            tickets: tickets.filter(|_| config.wants_buttons()).cloned(),
             buttons,
             wording: Arc::clone(wording),
         }
@@ -84,10 +83,8 @@ impl Ntfy {
     fn actions(&self, asks: &[Arc<Ask>]) -> Option<Value> {
         let (tickets, public_url) = (self.tickets.as_ref()?, self.wording.public_url()?);
         let [ask] = asks else { return None };
-        let has_buttons = match ask.kind {
-            Kind::Question => self.buttons.question,
-        };
-        if !has_buttons {
+        // The label of a button is a detail of the ask.
+        if !self.buttons.contains(&ask.kind) || !self.wording.shows(ask) {
             return None;
         }
         let mut questions = ask.questions.iter();
@@ -98,9 +95,19 @@ impl Ntfy {
         let url = format!("{}{}", public_url.as_str(), answer_path(ask.key.as_str()));
         let ticket = tickets.issue(ask);
         let view = json!({"action": "view", "label": "Open", "url": self.wording.link(ask)?, "clear": false});
-        let all_fit = question.options.len() <= MAX_BUTTONS;
+        if ask.kind == Kind::Permission && !self.wording.shows_all(ask) {
+            // Nobody may allow what they cannot see.
+            return Some(json!([view]));
+        }
+        let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+        let labels = match ask.kind {
+            // A rule is granted where there is room to read it.
+            Kind::Permission => vec![ALLOW_ONCE, DENY],
+            _ => labels,
+        };
+        let all_fit = labels.len() <= MAX_BUTTONS;
         let shown = if all_fit { MAX_BUTTONS } else { MAX_BUTTONS - 1 };
-        let labels = question.options.iter().take(shown).map(|option| option.label.as_str());
+        let labels = labels.into_iter().take(shown);
         let mut actions: Vec<_> = labels.map(|label| button(&url, &ticket, question, label)).collect();
         if !all_fit {
             actions.push(view.clone());
@@ -123,7 +130,7 @@ fn button(url: &str, ticket: &str, question: &Question, label: &str) -> Value {
 mod tests {
     use super::*;
     use crate::access::{Token, Tokens};
-    use crate::ask::samples::ask;
+    use crate::ask::samples::{self, ask};
     use crate::ask::{QuestionOption, Questions};
     use crate::config::Config;
 
@@ -134,7 +141,8 @@ mod tests {
         let config: Config = toml::from_str(&text).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
         let wording = Arc::new(Wording::new(&config));
-        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), config.notify.buttons(), &wording, Some(&Tickets::new(&tokens)))
+        let buttons = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
+        Ntfy::new(config.notify.ntfy.as_ref().unwrap(), buttons, &wording, Some(&Tickets::new(&tokens)))
     }
 
     fn with(change: impl FnOnce(&mut Vec<Question>)) -> Option<Vec<(String, String)>> {
@@ -171,5 +179,26 @@ mod tests {
         assert_eq!(ntfy("details = true, buttons = []").actions(&[Arc::new(ask(1, "s__t", "shop", 1))]), None);
         let two = [Arc::new(ask(1, "s__t", "shop", 1)), Arc::new(ask(2, "s__u", "shop", 1))];
         assert_eq!(ntfy("details = true").actions(&two), None);
+    }
+
+    #[test]
+    fn a_permission_has_buttons_only_by_name_and_only_if_all_of_it_is_shown() {
+        let labels = |ntfy: &Ntfy, ask: Ask| {
+            let actions = ntfy.actions(&[Arc::new(ask)])?;
+            Some(
+                actions
+                    .as_array()?
+                    .iter()
+                    .map(|action| action["label"].as_str().unwrap().to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(labels(&ntfy("details = true"), samples::permission()), None);
+        let named = ntfy("details = true, buttons = [\"permission\"]");
+        // A rule is not granted from a notification.
+        assert_eq!(labels(&named, samples::permission()).unwrap(), ["Allow once", "Deny"]);
+        let subject = json!({"tool": "Bash", "command": "npm test\nrm -rf /"});
+        let split = Ask { subject: Some(serde_json::from_value(subject).unwrap()), ..samples::permission() };
+        assert_eq!(labels(&named, split).unwrap(), ["Open"]);
     }
 }

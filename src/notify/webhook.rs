@@ -54,7 +54,7 @@ impl Webhook {
         if let Some(url) = self.wording.link(ask) {
             event["url"] = json!(url);
         }
-        if self.wording.includes_details() {
+        if self.wording.shows(ask) {
             event["questions"] = json!(ask.questions);
         }
         if let Some(settlement) = &ask.settlement {

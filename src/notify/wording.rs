@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::address::PublicUrl;
-use crate::ask::{Ask, Origin, Question};
+use crate::ask::{Ask, Kind, Origin, Question};
 use crate::config::Config;
 use crate::text::{boundaries, one_line};
 
@@ -19,7 +19,8 @@ const MAX_LINES: usize = 6;
 /// What notifications may say.
 #[derive(Debug)]
 pub(super) struct Wording {
-    details: bool,
+    /// The kinds of asks whose text may leave this daemon.
+    shown: Vec<Kind>,
     public_url: Option<PublicUrl>,
 }
 
@@ -34,12 +35,19 @@ pub(super) struct Message {
 
 impl Wording {
     pub(super) fn new(config: &Config) -> Self {
-        Self { details: config.notify.details, public_url: config.public_url.clone() }
+        let shown = Kind::ALL.into_iter().filter(|kind| config.notify.shows(*kind)).collect();
+        Self { shown, public_url: config.public_url.clone() }
     }
 
-    /// Whether the text of a question may leave this daemon.
-    pub(super) fn includes_details(&self) -> bool {
-        self.details
+    /// Whether the text of an ask may leave this daemon.
+    pub(super) fn shows(&self, ask: &Ask) -> bool {
+        self.shown.contains(&ask.kind)
+    }
+
+    /// Whether a notification has room for the whole text of an ask, so that nothing of it is hidden.
+    pub(super) fn shows_all(&self, ask: &Ask) -> bool {
+        let is_whole = |line: &Cow<'_, str>| bounded(line, MAX_QUESTION) == **line;
+        self.shows(ask) && ask.lines().iter().all(is_whole)
     }
 
     pub(super) fn public_url(&self) -> Option<&PublicUrl> {
@@ -60,27 +68,27 @@ impl Wording {
         let mut names: Vec<String> = asks.iter().map(|ask| asker(ask)).collect();
         names.sort();
         names.dedup();
-        let questions: Vec<Cow<'_, str>> = asks.iter().flat_map(|ask| ask.lines()).collect();
-        let about = asks.first().filter(|_| self.details).map(|ask| ask.title()).unwrap_or_default();
-        let title = match (names.as_slice(), questions.as_slice()) {
-            ([name], [_]) if !about.trim().is_empty() => {
-                format!("{name} has a question: {}", bounded(&about, MAX_HEADER))
-            }
-            ([name], [_]) => format!("{name} has a question"),
-            ([name], several) => format!("{name} has {} questions", several.len()),
-            (names, several) => format!("{} questions wait in {} projects", several.len(), names.len()),
+        let count: usize = asks.iter().map(|ask| ask.questions.as_slice().len()).sum();
+        let shown: Vec<Cow<'_, str>> = asks.iter().filter(|ask| self.shows(ask)).flat_map(|ask| ask.lines()).collect();
+        let about = asks.first().filter(|ask| self.shows(ask)).map(|ask| ask.title()).unwrap_or_default();
+        let noun = noun(asks);
+        let title = match (names.as_slice(), count) {
+            ([name], 1) if !about.trim().is_empty() => format!("{name} has a {noun}: {}", bounded(&about, MAX_HEADER)),
+            ([name], 1) => format!("{name} has a {noun}"),
+            ([name], several) => format!("{name} has {several} {noun}s"),
+            (names, several) => format!("{several} {noun}s wait in {} projects", names.len()),
         };
-        let body = match (names.as_slice(), questions.as_slice()) {
-            (_, [only]) if self.details => {
+        let body = match (names.as_slice(), shown.as_slice()) {
+            ([_], []) if count == 1 => "It waits for your answer.".to_owned(),
+            ([_], []) => "They wait for your answers.".to_owned(),
+            (names, []) => lines(names.iter().map(String::as_str), 0),
+            (_, [only]) if count == 1 => {
                 let question = bounded(only, MAX_QUESTION);
                 let options: Vec<_> = asks.iter().flat_map(|ask| &ask.questions).flat_map(labels).collect();
-                let options = lines(options.into_iter());
+                let options = lines(options.into_iter(), 0);
                 if options.is_empty() { question } else { format!("{question}\n{options}") }
             }
-            (_, several) if self.details => lines(several.iter().map(|question| &**question)),
-            ([_], [_]) => "It waits for your answer.".to_owned(),
-            ([_], _) => "They wait for your answers.".to_owned(),
-            (names, _) => lines(names.iter().map(String::as_str)),
+            (_, several) => lines(several.iter().map(|question| &**question), count - several.len()),
         };
         Message { title, body, url }
     }
@@ -93,6 +101,14 @@ impl Wording {
             body: "Notifications about questions look like this.".into(),
             url,
         }
+    }
+}
+
+/// What these asks are called together.
+fn noun(asks: &[Arc<Ask>]) -> &'static str {
+    match asks {
+        [first, others @ ..] if others.iter().all(|other| other.kind == first.kind) => first.kind.noun(),
+        _ => "request",
     }
 }
 
@@ -112,9 +128,9 @@ pub(super) fn asker(ask: &Ask) -> String {
     if name.is_empty() { unnamed.to_owned() } else { name }
 }
 
-/// The texts as a list, with a limit on the number of lines and on each line.
-fn lines<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let more = texts.len().saturating_sub(MAX_LINES);
+/// The texts as a list, with a limit on the number of lines and on each line. `hidden` are not in the list, but count.
+fn lines<'a>(texts: impl ExactSizeIterator<Item = &'a str>, hidden: usize) -> String {
+    let more = texts.len().saturating_sub(MAX_LINES) + hidden;
     let mut lines: Vec<_> = texts.take(MAX_LINES).map(|text| format!("• {}", bounded(text, MAX_LINE))).collect();
     if more > 0 {
         lines.push(format!("and {more} more"));
@@ -138,11 +154,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ask::samples::ask;
+    use crate::ask::samples::{self, ask};
 
     fn wording(details: bool) -> Wording {
         let public_url = Some(PublicUrl::try_from("https://a.example".to_owned()).unwrap());
-        Wording { details, public_url }
+        let shown = if details { Kind::ALL.to_vec() } else { Vec::new() };
+        Wording { shown, public_url }
     }
 
     fn message(details: bool, asks: Vec<Ask>) -> (String, String) {
@@ -180,6 +197,36 @@ mod tests {
         assert!(body.ends_with("and 3 more"), "{body}");
         let (title, _) = message(false, vec![ask(1, "s__t", "", 1)]);
         assert_eq!(title, "Claude Code has a question");
+    }
+
+    #[test]
+    fn a_message_names_the_kind_and_shows_only_the_kinds_that_may_be_shown() {
+        let (question, permission) = (ask(1, "s__t", "shop", 1), samples::permission());
+        let says_without = |asks: Vec<Ask>| message(false, asks).0;
+        assert_eq!(says_without(vec![permission.clone()]), "shop has a permission request");
+        assert_eq!(says_without(vec![permission.clone(), permission.clone()]), "shop has 2 permission requests");
+        assert_eq!(says_without(vec![question.clone(), permission.clone()]), "shop has 2 requests");
+        let (title, body) = message(true, vec![permission.clone()]);
+        assert_eq!(title, "shop has a permission request: Bash");
+        assert!(body.starts_with("Allow Bash: npm test\n• Allow once"), "{body}");
+        let wording = Wording { shown: vec![Kind::Question], public_url: None };
+        let asks = [Arc::new(question), Arc::new(permission.clone())];
+        assert_eq!(wording.message(&asks).body, "• Which database, 0?\nand 1 more");
+        assert_eq!(wording.message(&asks[1..]).body, "It waits for your answer.");
+        assert!(!wording.shows_all(&permission));
+    }
+
+    #[test]
+    fn a_long_or_split_command_is_not_shown_whole() {
+        let wording = wording(true);
+        let with = |command: &str| {
+            let subject = serde_json::json!({"tool": "Bash", "command": command});
+            Ask { subject: Some(serde_json::from_value(subject).unwrap()), ..samples::permission() }
+        };
+        assert!(wording.shows_all(&with("npm test")));
+        for command in ["a\nb", "a\u{1b}[31mb", "a\u{202e}b", &"x".repeat(MAX_QUESTION)] {
+            assert!(!wording.shows_all(&with(command)), "{command}");
+        }
     }
 
     #[test]

@@ -144,6 +144,15 @@ export const settledAsks = (filter, signal) => get(`/v1/asks?${new URLSearchPara
 /** @returns {Promise<{ projects: string[] }>} */
 export const projects = () => get("/v1/projects");
 
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{ away: Away[] }>} what is said while the person is away
+ */
+export const away = (signal) => get("/v1/away", signal);
+
+/** Ends being away, everywhere. */
+export const endAway = () => request("/v1/away", { method: "DELETE", signal: AbortSignal.timeout(PATIENCE) });
+
 /** @returns {Promise<{ version: string }>} */
 export const version = () => get("/v1/version");
 

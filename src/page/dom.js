@@ -52,6 +52,7 @@ export function fill(parent, ...children) {
 /** @type {Record<string, string>} */
 const ICONS = {
   check: "M5 12.5l4.500 4.500L19 7.500",
+  clock: "M12 4a8 8 0 1 0 .01 0M12 8v4.500l3 2",
   close: "M6 6l12 12M18 6L6 18",
   copy: "M9 9V5h10v10h-4M5 9h10v10H5z",
   folder: "M3.500 7a1.500 1.500 0 0 1 1.500-1.500h4l2 2.500h8a1.500 1.500 0 0 1 1.500 1.500V17a1.500 1.500 0 0 1-1.500 1.500H5A1.500 1.500 0 0 1 3.500 17z",

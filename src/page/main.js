@@ -2,6 +2,7 @@
 
 import { isSignedIn, onSignedOut } from "./api.js";
 import * as attention from "./attention.js";
+import { AwayLine } from "./away.js";
 import { byId, fill, h, icon } from "./dom.js";
 import { History } from "./history.js";
 import { Inbox } from "./inbox.js";
@@ -22,14 +23,15 @@ const CONNECTION = {
 };
 
 function start() {
-  const away = new AbortController();
+  const ended = new AbortController();
   const inbox = new Inbox({ changed: attention.count, arrived: (ask) => attention.call(ask, live.callsPeople), settled: attention.done });
   const past = new History();
+  const awayLine = new AwayLine(ended.signal);
   const lost = h("p", { class: "banner", role: "alert", hidden: true });
   let isHistory = false;
   const isInbox = () => !isHistory;
   // Both stay in the document, and with them their frames, scroll positions and texts.
-  fill(main, lost, inbox.element, past.element);
+  fill(main, lost, awayLine.element, inbox.element, past.element);
   const route = (search = false) => {
     const asked = new URLSearchParams(location.hash.slice(1)).get("ask");
     if (asked) history.replaceState(null, "", "#/");
@@ -43,15 +45,15 @@ function start() {
     if (!isInbox()) past.show(search);
     if (asked) void inbox.reveal(asked);
   };
-  const live = new Live({ list: (asks) => inbox.list(asks), event: (event) => inbox.event(event), state: (state) => showConnection(state, lost) });
+  const live = new Live({ list: (asks) => (inbox.list(asks), awayLine.refresh()), event: (event) => inbox.event(event), state: (state) => showConnection(state, lost) });
   const show = (/** @type {boolean} */ isVisible) => SIGNED_IN_PARTS.forEach((id) => (byId(id).hidden = !isVisible));
   show(true);
   // Other fragments are ordinary links within the page.
-  addEventListener("hashchange", () => /^#(\/|ask=|$)/.test(location.hash || "#") && route(), { signal: away.signal });
+  addEventListener("hashchange", () => /^#(\/|ask=|$)/.test(location.hash || "#") && route(), { signal: ended.signal });
   onSignedOut(() => {
-    if (away.signal.aborted) return;
+    if (ended.signal.aborted) return;
     live.stop();
-    away.abort();
+    ended.abort();
     attention.count(0);
     show(false);
     notSignedIn(main, "This browser was signed out.");
@@ -60,7 +62,7 @@ function start() {
     history.replaceState(null, "", view === "history" ? "#/history" : "#/");
     route(view === "history");
   };
-  listen({ inbox, isInbox, show: go }, away.signal);
+  listen({ inbox, isInbox, show: go }, ended.signal);
   route();
 }
 

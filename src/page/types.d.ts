@@ -55,6 +55,8 @@ interface Ask {
   questions: Question[];
   state: "open" | "settled";
   racing: boolean;
+  /** Present only if it is true: the agent has started a command since it asked. Not in events. */
+  perhaps_answered?: boolean;
   deferred: boolean;
   opened_at: string;
   expires_at: string | null;
@@ -74,6 +76,17 @@ interface AskEvent {
   type: string;
   cursor: string;
   ask: Ask;
+}
+
+/** What a person says to everything that is asked while they are away. */
+interface Away {
+  /** The directory that it is for; null for all. */
+  project: string | null;
+  words: string;
+  kinds: string[];
+  since: string;
+  until: string;
+  by: Source | null;
 }
 
 interface AskContext {

@@ -65,6 +65,7 @@ const PLACES = {
   socket: "with a command",
   terminal: "in the terminal",
   notification: "from a notification",
+  away: "in your words while you were away",
 };
 
 /** @param {Source | null} by */

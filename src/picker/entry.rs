@@ -82,7 +82,7 @@ impl Entry {
     pub(super) fn fault(&self, question: &Question) -> Option<Fault> {
         let texts = self.texts(question);
         if texts.is_empty() {
-            return Some(Fault::Missing);
+            return (!question.optional).then_some(Fault::Missing);
         }
         (texts.join(", ").len() > MAX_TEXT).then_some(Fault::TooLong)
     }

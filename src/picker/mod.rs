@@ -16,7 +16,7 @@ use std::io;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::ask::Question;
+use crate::ask::{Kind, Question, QuestionFault};
 use state::{State, Step};
 use terminal::{Event, Screen};
 
@@ -29,6 +29,15 @@ pub struct Title {
     pub session: String,
     /// How long it has been waiting.
     pub age: String,
+}
+
+/// What the questions are about.
+#[derive(Debug, Clone, Default)]
+pub struct Matter {
+    pub kind: Kind,
+    /// For each question, everything that a person must see before they answer it. Nothing is hidden in it. A question that has none here
+    /// is shown by its own text.
+    pub headings: Vec<String>,
 }
 
 /// How a picker was left.
@@ -60,24 +69,34 @@ pub enum Picked {
 /// `settled` is asked again and again whether there is nothing left to answer, and says what happened. It runs on a thread
 /// of its own, so it may take its time: best is a call that returns when something has happened. When the picker is left
 /// first, the thread ends by itself and its message is ignored.
+///
+/// `send` gets an answer before the picker is left, and says what is wrong with it. Then the person can correct it.
 pub fn pick(
     title: &Title,
+    matter: &Matter,
     questions: &[Question],
     settled: impl FnMut() -> Option<String> + Send + 'static,
+    mut send: impl FnMut(&Picked) -> Vec<QuestionFault>,
 ) -> io::Result<Picked> {
     let mut screen = Screen::open()?;
     let watch = watch::start(settled, screen.waker()?)?;
-    let mut state = State::new(title, questions);
+    let mut state = State::new(title, questions).about(matter);
     loop {
         let size = screen.size()?;
         let frame = view::render(&state, size);
         state.shown(frame.extent);
+        state.saw(frame.seen);
         screen.draw(&frame, size)?;
         match screen.wait()? {
             Event::Keys(keys) => {
                 for key in keys {
                     if let Step::Done(picked) = state.handle(&key) {
-                        return Ok(picked);
+                        match send(&picked) {
+                            faults if faults.is_empty() => return Ok(picked),
+                            faults => state.refuse(&faults),
+                        }
+                        // What was typed ahead was not meant for what is on the screen now.
+                        break;
                     }
                 }
             }

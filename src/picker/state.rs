@@ -1,17 +1,22 @@
 //! What is on the screen, and what each key does to it. Knows no terminal and no size.
 
 mod elsewhere;
+mod matter;
 
 use super::editor::Editor;
 use super::entry::{Entry, Fault};
 use super::keys::Key;
-use super::{Picked, Title};
+use super::{Matter, Picked, Title};
 use crate::ask::Question;
+use matter::Reading;
+pub(super) use matter::Seen;
 
 /// Everything between the first frame and the answer.
 #[derive(Debug)]
 pub(super) struct State<'a> {
     pub(super) title: &'a Title,
+    matter: Option<&'a Matter>,
+    reading: Reading,
     pub(super) questions: &'a [Question],
     pub(super) entries: Vec<Entry>,
     /// A question, or one past the last of them: the review.
@@ -100,6 +105,8 @@ impl<'a> State<'a> {
     pub(super) fn new(title: &'a Title, questions: &'a [Question]) -> Self {
         let mut state = Self {
             title,
+            matter: None,
+            reading: Reading::default(),
             questions,
             entries: vec![Entry::default(); questions.len()],
             place: 0,
@@ -238,6 +245,11 @@ impl<'a> State<'a> {
     fn pick(&mut self, digit: char) -> Step {
         let row = digit.to_digit(10).map_or(0, |digit| digit as usize).saturating_sub(1);
         match self.rows().get(row) {
+            // No single key approves anything.
+            Some(Row::Option(option)) if self.is_approval(*option) => {
+                self.set_row(row);
+                Step::Stay
+            }
             Some(Row::Option(_) | Row::Other | Row::Question(_)) => {
                 self.set_row(row);
                 self.take(row)
@@ -308,10 +320,15 @@ impl<'a> State<'a> {
             });
             return Step::Stay;
         }
+        if let Some(objection) = self.objection() {
+            self.message = Some(objection);
+            return Step::Stay;
+        }
         let pairs = || self.questions.iter().zip(&self.entries);
+        let answered = pairs().filter(|(question, entry)| !entry.texts(question).is_empty());
         let written = pairs().filter(|(_, entry)| !entry.note.is_empty());
         Step::Done(Picked::Answer {
-            answers: pairs().map(|(question, entry)| (question.question.clone(), entry.value(question))).collect(),
+            answers: answered.map(|(question, entry)| (question.question.clone(), entry.value(question))).collect(),
             notes: written.map(|(question, entry)| (question.question.clone(), entry.note.clone())).collect(),
         })
     }

@@ -52,9 +52,10 @@ impl Registry {
         if !new.kind.is_announced() {
             // Only the ask of this very call will do. The answer to an equal call was not given for this one.
             match self.0.calls.take(fingerprint) {
-                Known::Named(key) => new.key = key,
+                // A name that was used before would bring back the answer of that time.
+                Known::Named(key) if self.get(&key).await?.is_none() => new.key = key,
+                Known::Named(_) | Known::Unknown => {}
                 Known::Over => return Ok(Attached::Over),
-                Known::Unknown => {}
             }
             return self.attach(new, resumed).await;
         }
@@ -146,7 +147,13 @@ impl Registry {
         if subagent.is_none() {
             self.0.open.forget_unclaimed(session, asker);
         }
-        self.withdraw_where(session, asker, |ask| ask.ends_with_turn() && ask.subagent() == subagent).await
+        self.withdraw_where(session, asker, |ask| ask.may_be_answered_elsewhere() && ask.subagent() == subagent).await
+    }
+
+    /// The next turn of the agent begins. Nothing of the turn before waits any more, except what its subagents have asked.
+    pub async fn turn_ended(&self, session: &str, asker: Option<&str>) -> Result<(), StoreError> {
+        self.thread_went_on(session, asker, None).await?;
+        self.withdraw_where(session, asker, |ask| ask.ends_with_turn() && ask.subagent().is_none()).await
     }
 
     /// A process of the agent has ended. Everything that it asked is withdrawn.

@@ -4,6 +4,7 @@
 //! `cargo test --lib conformance` lists the statements with the backends that keep them. A new backend becomes another case of
 //! [`Opening`] and [`Store`], and adds one line at the end of this file: its name, and a function that makes an empty place.
 
+mod away;
 mod commands;
 mod devices;
 mod order;
@@ -141,6 +142,9 @@ macro_rules! conformance {
                 queries::the_oldest_settlement_is_known,
                 devices::devices_that_are_not_used_are_forgotten,
                 devices::devices_survive_reopening_and_an_id_is_never_given_twice,
+                away::away_lasts_until_its_end_and_survives_reopening,
+                away::a_project_has_one_away_note,
+                away::away_can_be_ended,
             }
         }
     )+};

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ask::{Ask, AskId, AskKey, Change, Cursor, Host, NewAsk, Receipt, Settlement};
+use crate::ask::{Ask, AskId, AskKey, Away, Change, Cursor, Host, NewAsk, Receipt, Settlement};
 
 pub use device::{Device, DeviceKind};
 pub use error::StoreError;
@@ -171,6 +171,21 @@ impl Store {
     /// Forgets a device; `false` if there is none with this id.
     pub async fn remove_device(&self, id: i64) -> Result<bool, StoreError> {
         self.0.remove_device(id).await
+    }
+
+    /// Notes what somebody says while they are away. It takes the place of what was said for the same project.
+    pub async fn set_away(&self, note: Away) -> Result<(), StoreError> {
+        self.0.set_away(note).await
+    }
+
+    /// What people who are away at this time say: the note for every project first, then by their directories.
+    pub async fn away(&self, now: Timestamp) -> Result<Vec<Away>, StoreError> {
+        self.0.away(now).await
+    }
+
+    /// Forgets what is said for one project, or for all without one. Returns what was on until now.
+    pub async fn end_away(&self, project: Option<String>, now: Timestamp) -> Result<Vec<Away>, StoreError> {
+        self.0.end_away(project, now).await
     }
 
     /// Returns when the store cannot be trusted any more. From then on it refuses everything.

@@ -33,6 +33,33 @@ fn is_dangerous(character: char) -> bool {
         || matches!(character, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// The text with its line breaks, and with a name in place of every character that cannot be seen or that looks like another one:
+/// `<U+202E>`. For things that a person approves, which must not have hidden parts. A tab is white space like any other and becomes spaces.
+pub fn reveal(text: &str) -> String {
+    let mut clear = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => clear.push('\n'),
+            '\t' => clear.push_str(TAB),
+            character if is_dangerous(character) || is_unseen(character) => {
+                clear.push_str(&format!("<U+{:04X}>", u32::from(character)));
+            }
+            character => clear.push(character),
+        }
+    }
+    clear
+}
+
+/// Harmless for a terminal, but not for a person who reads closely: nothing at all, or a space that is none.
+fn is_unseen(character: char) -> bool {
+    let is_odd_space = character.is_whitespace() && !matches!(character, ' ' | '\u{3000}');
+    is_odd_space
+        || matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}')
+        || matches!(character, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
+        // Most selectors of a variant change nothing that is seen, so a text can be hidden in them. The last one makes an emoji of a sign.
+        || matches!(character, '\u{fe00}'..='\u{fe0e}' | '\u{fff0}'..='\u{fffb}' | '\u{e0080}'..='\u{e0fff}')
+}
+
 /// The same JSON, with escapes for every character that a terminal would act on, and for the line breaks that only Unicode has: some
 /// programs that read lines would break there.
 pub fn harmless_json(json: &str) -> String {
@@ -112,6 +139,18 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_seen_gets_a_name() {
+        for (hidden, shown) in [
+            ("rm\u{a0}-rf \u{202e}/\u{200b}tmp", "rm<U+00A0>-rf <U+202E>/<U+200B>tmp"),
+            ("a\rb\r\n\tc\u{1b}[2K", "a<U+000D>b<U+000D>\n    c<U+001B>[2K"),
+            ("x\u{e0041}\u{fe01}\u{e0100}", "x<U+E0041><U+FE01><U+E0100>"),
+            ("e\u{0301} 日本　⚠\u{fe0f} é", "e\u{0301} 日本　⚠\u{fe0f} é"),
+        ] {
+            assert_eq!(reveal(hidden), shown);
+        }
+    }
+
+    #[test]
     fn json_stays_the_same_value() {
         let value = serde_json::json!({"a\u{9b}": ["\u{7f}\u{202e}é\n", "\u{e0041}", "a\u{2028}b\u{2029}"]});
         let harmless = harmless_json(&serde_json::to_string_pretty(&value).unwrap());
@@ -144,6 +183,8 @@ mod tests {
         ) {
             let harmless = |text: &str| text.chars().all(|c| c == '\n' || !is_dangerous(c));
             prop_assert!(harmless(&sanitise(&text)));
+            let revealed = reveal(&text);
+            prop_assert!(harmless(&revealed) && !revealed.chars().any(|c| c != '\n' && is_unseen(c)));
             let fitted = fit(&text, columns);
             prop_assert!(harmless(&fitted) && !fitted.contains('\n') && fitted.width() <= columns);
             let wrapped = wrap(&text, columns);

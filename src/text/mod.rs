@@ -2,8 +2,9 @@
 
 mod fit;
 
-pub use fit::{boundaries, fit, harmless_json, one_line, sanitise, wrap};
+pub use fit::{boundaries, fit, harmless_json, one_line, reveal, sanitise, wrap};
 
+use anstyle::Style;
 use rustix::termios::tcgetwinsize;
 
 /// The widest text that is pleasant to read.
@@ -20,6 +21,13 @@ pub fn width() -> usize {
         Ok(_) => USUAL,
         Err(_) => ENDLESS,
     }
+}
+
+/// A line in one style. Its text is harmless and has no line break.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StyledLine {
+    pub text: String,
+    pub style: Style,
 }
 
 /// All styles.

@@ -243,10 +243,12 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
         .flat_map(|(path, methods)| methods.as_object().unwrap().keys().map(move |method| format!("{method} {path}")))
         .collect();
     let expected = [
+        "delete /v1/away",
         "get /healthz",
         "get /v1/asks",
         "get /v1/asks/{key}",
         "get /v1/asks/{key}/context",
+        "get /v1/away",
         "get /v1/devices",
         "get /v1/events",
         "get /v1/openapi.json",
@@ -271,6 +273,7 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
         "post /v1/session",
         "post /v1/sign-out",
         "post /v1/stop",
+        "put /v1/away",
     ];
     assert_eq!(described, expected.map(str::to_owned).into());
     let hidden = ["get /v1/nothing", "delete /v1/asks"].map(str::to_owned);

@@ -47,6 +47,7 @@ fn status_tells_whether_it_runs() {
     address    http://ADDRESS
     state      HOME/.local/state/answerback
     config     HOME/.config/answerback/config.toml
+    here       nothing comes to Answerback: answerback doctor says why
     ");
     let json: Value = serde_json::from_slice(&run(&world, &["status", "--json"]).stdout).unwrap();
     assert_eq!((&json["running"], &json["open"]), (&json!(true), &json!(1)));

@@ -240,7 +240,7 @@ fn a_project_can_have_a_mode_of_its_own() {
     };
     let native = install(&project, "native");
     assert!(native.status.success());
-    assert!(String::from_utf8_lossy(&native.stderr).contains("questions stay in the terminal"), "{native:?}");
+    assert!(String::from_utf8_lossy(&native.stderr).contains("Everything it asks stays in the terminal"), "{native:?}");
     let settings: Value = serde_json::from_slice(&fs::read(project.settings()).unwrap()).unwrap();
     assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1, "updated, not doubled");
     assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["args"], json!(["native"]));

@@ -18,7 +18,7 @@ impl Project {
     }
 
     /// A command in the project's directory, with both programs and Claude Code in the PATH.
-    fn sh(&self, command: &str) -> Output {
+    pub(crate) fn sh(&self, command: &str) -> Output {
         let ours = Path::new(ANSWERBACK).parent().unwrap();
         let path = format!("{}:{}:/usr/bin:/bin", self.bin.display(), ours.display());
         let mut sh = self.world.command("sh");
@@ -26,7 +26,7 @@ impl Project {
     }
 
     #[track_caller]
-    fn install(&self, args: &str) {
+    pub(crate) fn install(&self, args: &str) {
         let output = self.sh(&format!("answerback install {args}"));
         assert!(output.status.success(), "{output:?}");
     }
@@ -38,7 +38,7 @@ impl Project {
 
     /// The only thing that is wrong with the settings.
     #[track_caller]
-    fn fault(&self) -> Value {
+    pub(crate) fn fault(&self) -> Value {
         let mut findings = self.hook_findings();
         findings.retain(|finding| finding["level"] != "ok");
         assert_eq!(findings.len(), 1, "{findings:#?}");
@@ -47,7 +47,7 @@ impl Project {
 
     /// Does what the doctor says, as a person would: the first command in it.
     #[track_caller]
-    fn follow(&self, finding: &Value) {
+    pub(crate) fn follow(&self, finding: &Value) {
         let fix = as_text(&finding["fix"]);
         let command = fix.split('`').nth(1).unwrap_or_else(|| panic!("no command in {fix}"));
         let output = self.sh(command);
@@ -55,7 +55,7 @@ impl Project {
     }
 
     #[track_caller]
-    fn is_clean(&self) {
+    pub(crate) fn is_clean(&self) {
         let findings = self.hook_findings();
         assert!(findings.iter().all(|finding| finding["level"] == "ok"), "{findings:#?}");
         assert_eq!(findings.len(), 1, "{findings:#?}");
@@ -67,7 +67,7 @@ fn as_text(value: &Value) -> &str {
 }
 
 #[track_caller]
-fn says(finding: &Value, level: &str, words: &[&str]) {
+pub(crate) fn says(finding: &Value, level: &str, words: &[&str]) {
     assert_eq!(finding["level"], level, "{finding}");
     for word in words {
         assert!(as_text(&finding["message"]).contains(word), "{word}: {finding}");

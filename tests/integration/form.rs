@@ -65,12 +65,17 @@ fn an_address_is_shown_whole_and_accepted() {
 }
 
 #[test]
-fn a_form_ends_with_the_turn() {
+fn a_form_ends_with_the_next_prompt() {
     let mut world = World::new();
     let (hook, key) = ask(&mut world, HOSTED, &form());
-    HOSTED.call(&mut world, "Stop", "", &json!(null), &json!({})).no_decision();
+    // A subagent may want the form, and the agent itself may stop meanwhile.
+    for event in ["Stop", "PostToolBatch", "SubagentStop"] {
+        HOSTED.call(&mut world, event, "", &json!(null), &json!({})).no_decision();
+    }
+    world.assert_open(&key);
+    HOSTED.call(&mut world, "UserPromptSubmit", "", &json!(null), &json!({})).no_decision();
     // If the hook said nothing, Claude Code would open a dialog that belongs to a turn that is over.
-    assert_eq!(hook.reply()["action"], "decline");
+    assert_eq!(hook.reply()["action"], "cancel");
     assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");
 }
 

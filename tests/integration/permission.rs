@@ -230,7 +230,8 @@ fn the_end_of_a_turn_does_not_end_what_a_subagent_asks() {
         HOSTED.call(&mut world, event, "", &json!(null), &json!({})).no_decision();
     }
     world.assert_open("s__t");
-    HOSTED.call(&mut world, "PostToolBatch", "", &json!(null), &agent).no_decision();
+    // Esc at a subagent's dialog does not end its hook. The end of the subagent does.
+    HOSTED.call(&mut world, "SubagentStop", "", &json!(null), &agent).no_decision();
     hook.no_decision();
     assert_eq!(world.settled("s__t")["outcome"]["kind"], "withdrawn");
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::kinds::{ATTENDED, HOSTED};
 use crate::world::{ANSWERBACK, Hook, World, question, signal, until};
 
 /// A terminal in which a shell has started the picker.
@@ -144,6 +145,48 @@ fn an_option_is_chosen_with_the_arrows() {
     let screen = terminal.ended(0);
     assert!(screen.contains("Which? B"), "{screen}");
     assert_eq!(answers(hook).0, json!({"Which?": "B"}));
+}
+
+#[test]
+fn a_command_is_read_before_it_is_allowed() {
+    let mut world = World::new();
+    let lines: String = (1..=60).map(|line| format!("echo {line}\n")).collect();
+    let hook = ATTENDED.ask(&mut world, "Bash", &json!({"command": format!("{lines}echo \u{202e}last")}), "t");
+    let terminal = Terminal::open(&world, 80, 24);
+    // The cursor begins where Enter approves nothing, and a number only moves it.
+    let screen = terminal.shows("❯ 3. Deny");
+    assert!(screen.contains("Allow Bash?") && screen.contains("echo 1"), "{screen}");
+    terminal.press(&["1"]).shows("❯ 1. Allow once");
+    terminal.press(&["Enter"]).shows("Read all of it first");
+    world.assert_open("s__t");
+    terminal.press(&["v"]).shows("Esc back");
+    // What is skipped before it could be drawn was not read, so each page has to be seen.
+    for seen in ["echo 40", "echo 60", "Option:", "Only this call."] {
+        terminal.press(&["NPage"]).shows(seen);
+    }
+    terminal.press(&["Escape"]).shows("❯ 1. Allow once");
+    terminal.press(&["Enter"]);
+    terminal.ended(0);
+    assert_eq!(hook.reply()["decision"], json!({"behavior": "allow"}));
+}
+
+#[test]
+fn a_refused_value_is_shown_at_its_field() {
+    let mut world = World::new();
+    let form = json!({"mcp_server_name": "shop", "message": "Where does it run?", "mode": "form", "requested_schema": {
+        "type": "object", "required": ["port"], "properties": {
+            "port": {"type": "integer", "title": "Port", "maximum": 65535}, "name": {"type": "string", "title": "Name"}}}});
+    let hook = HOSTED.call(&mut world, "Elicitation", "", &json!(null), &form);
+    world.until_parked(&hook);
+    let terminal = Terminal::open(&world, 80, 24);
+    terminal.shows("a whole number, at most 65535, required");
+    terminal.type_text("70000").press(&["Tab"]).shows("text, may be left out");
+    terminal.press(&["Enter"]).shows("❯ Submit");
+    terminal.press(&["Enter"]).shows("Port: must be at most 65535.");
+    terminal.press(&["C-u"]).type_text("8080").press(&["Enter"]).shows("❯ Submit");
+    terminal.press(&["Enter"]);
+    terminal.ended(0);
+    assert_eq!(hook.reply()["content"], json!({"port": 8080}));
 }
 
 #[test]

@@ -184,3 +184,36 @@ fn the_fourth_schema_still_loads_is_sound_and_can_be_answered() {
     world.answer(deploy, &json!({"Deploy?": "Yes"})).expect(200);
     store_is_sound(&world);
 }
+
+#[test]
+fn the_fifth_schema_still_loads_and_somebody_can_be_away_in_it() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v5.sql")).unwrap();
+    drop(connection);
+    drop(world.daemon());
+    let list = world.get("/v1/asks?state=all").expect(200).json();
+    let mut found: Vec<_> = list["asks"].as_array().unwrap().iter().collect();
+    found.sort_unstable_by_key(|ask| ask["id"].as_i64());
+    let kinds: Vec<_> = found.iter().map(|ask| (&ask["key"], &ask["kind"], &ask["outcome"]["kind"])).collect();
+    let deploy = json!("program-543bb399fe1f__0ac7e5d67654");
+    assert_eq!(
+        kinds,
+        [
+            (&json!("s5__answered"), &json!("question"), &json!("answered")),
+            (&json!("s5__permission"), &json!("permission"), &json!("answered")),
+            (&json!("s5__plan"), &json!("plan"), &json!("answered")),
+            (&json!("s5__open"), &json!("permission"), &Value::Null),
+            (&deploy, &json!("question"), &Value::Null),
+        ]
+    );
+    assert_eq!(found[1]["outcome"]["edited"], json!({"command": "npm test --quick"}));
+    assert_eq!((&found[1]["subject"]["command"], found[1].get("damaged")), (&json!("npm test"), None));
+    assert_eq!(world.get("/v1/away").expect(200).json(), json!({"away": []}));
+    let away = json!({"words": "Wait for me", "for_seconds": 60, "kinds": ["question", "permission"]});
+    world.send(Some(&world.token()), "PUT /v1/away", &away).expect(200);
+    // What was open before stays open, and can be answered.
+    world.answer(deploy.as_str().unwrap(), &json!({"Deploy?": "Yes"})).expect(200);
+    world.assert_open("s5__open");
+}

@@ -26,21 +26,41 @@ export class Daemon {
 
   /**
    * Resolves to the open asks of these calls, in the order of the calls, as soon as exactly these are open.
-   * @param {...import("./questions.mjs").Call} calls
+   * @param {...import("./calls.mjs").Call} calls
    * @returns {Promise<Ask[]>}
    */
-  async opened(...calls) {
+  opened(...calls) {
+    return this.#open(`the asks of ${calls.map(({ id }) => id)}`, (open) => {
+      const asks = calls.flatMap(({ id }) => open.find(({ tool_use_id }) => tool_use_id === id) ?? []);
+      return asks.length === calls.length && open.length === calls.length ? asks : null;
+    });
+  }
+
+  /** Resolves to the open ask of this kind, as soon as it is the only one that is open. @param {string} kind @returns {Promise<Ask>} */
+  openedKind(kind) {
+    return this.#open(`one ask of the kind ${kind}`, (open) => (open.length === 1 && open[0].kind === kind ? open[0] : null));
+  }
+
+  /** Resolves when no ask is open. */
+  noneOpen() {
+    return this.#open("nothing", (open) => (open.length === 0 ? open : null));
+  }
+
+  /**
+   * @template T
+   * @param {string} what
+   * @param {(open: Ask[]) => T | null} find
+   */
+  async #open(what, find) {
     const deadline = Date.now() + DEADLINE_MS;
     let cursor;
     for (;;) {
       const poll = cursor === undefined ? "" : `&since=${cursor}&wait=${LONG_POLL_SECONDS}`;
       /** @type {AskList} */
       const list = await this.get(`/v1/asks?state=open${poll}`);
-      const asks = calls.flatMap(({ id }) => list.asks.find(({ tool_use_id }) => tool_use_id === id) ?? []);
-      if (asks.length === calls.length && list.asks.length === calls.length) return asks;
-      if (Date.now() > deadline) {
-        throw new Error(`expected open asks of ${calls.map(({ id }) => id)}, found: ${JSON.stringify(list.asks)}`);
-      }
+      const found = find(list.asks);
+      if (found) return found;
+      if (Date.now() > deadline) throw new Error(`expected ${what} to be open, found: ${JSON.stringify(list.asks)}`);
       cursor = encodeURIComponent(list.cursor);
     }
   }
@@ -52,6 +72,30 @@ export class Daemon {
    */
   answer(ask, answers, notes = {}) {
     return this.#settle(ask, "answer", { answers, notes });
+  }
+
+  /**
+   * Chooses an option of an ask with one question, or says something else.
+   * @param {Ask} ask
+   * @param {string} label
+   * @param {{ note?: string, edited?: Record<string, unknown> }} [more]
+   */
+  decide(ask, label, { note, edited } = {}) {
+    const [{ question }] = ask.questions;
+    const notes = note === undefined ? {} : { [question]: note };
+    return this.#settle(ask, "answer", { answers: { [question]: label }, notes, edited });
+  }
+
+  /**
+   * An answer that the daemon refuses. Resolves to what is wrong with it.
+   * @param {AskRef} ask
+   * @param {Answer["answers"]} answers
+   * @returns {Promise<{ status: number, errors: AnswerError[] }>}
+   */
+  async refused(ask, answers) {
+    const response = await this.#post(`${askPath(ask)}/answer`, { answers });
+    if (response.ok) throw new Error(`the daemon took ${JSON.stringify(answers)} for an answer`);
+    return { status: response.status, errors: (await response.json()).errors };
   }
 
   /**

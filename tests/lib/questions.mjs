@@ -1,15 +1,12 @@
 // Questions to ask, and the calls of Claude Code that ask them.
-import { randomUUID } from "node:crypto";
-
-/** @typedef {{ id: string, input: { questions: Question[] } }} Call one call of AskUserQuestion */
+import { callOf } from "./calls.mjs";
 
 /**
- * A call with an id of its own.
+ * A call of AskUserQuestion.
  * @param {...Question} questions
- * @returns {Call}
  */
 export function ask(...questions) {
-  return { id: `toolu_${randomUUID().replaceAll("-", "")}`, input: { questions } };
+  return callOf("AskUserQuestion", { questions });
 }
 
 /** @type {Question} */

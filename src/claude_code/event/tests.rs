@@ -123,12 +123,13 @@ fn received_answers_are_read_from_the_input_or_the_response() {
 fn a_session_goes_on_at_the_end_of_a_turn_and_of_the_session() {
     let thread =
         |subagent: Option<&str>| Thread { session: "s-1".into(), asker: None, subagent: subagent.map(Into::into) };
-    for event in ["Stop", "UserPromptSubmit"] {
+    for event in ["Stop", "SubagentStop"] {
         let went_on = read_as(event, "1", json!({}));
         assert!(
             matches!(went_on, HookEvent::WentOn { thread: found, done } if found == thread(None) && done.is_empty())
         );
     }
+    assert!(matches!(read_as("UserPromptSubmit", "1", json!({})), HookEvent::Prompted(found) if found == thread(None)));
     assert!(matches!(read_as("SessionEnd", "1", json!({})), HookEvent::Ended(found) if found == thread(None)));
     let calls = json!([{"tool_use_id": "t1", "tool_response": "It was rejected. To tell you how to proceed, the user said:\nno"}, {"tool_use_id": "t2", "tool_response": [1]}, {}, 3]);
     let batch = |calls: Value| read_as("PostToolBatch", "1", json!({"agent_id": "a1", "tool_calls": calls}));
@@ -346,5 +347,28 @@ fn only_a_question_is_ever_deferred() {
             let HookEvent::Race(ask) = event else { panic!("{tool} {mode}") };
             assert_eq!((ask.on_timeout, ask.expires_at.map(Timestamp::as_second)), (OnTimeout::Native, Some(60)));
         }
+    }
+}
+
+#[test]
+fn a_call_that_is_sent_again_has_the_same_key() {
+    let key = |name: Option<&str>, now: i64| {
+        let mut call = call();
+        call["hook_event_name"] = json!("PermissionRequest");
+        call.as_object_mut().unwrap().remove("tool_use_id");
+        let name = name.map(ToOwned::to_owned);
+        let client = Client { attended: Some("1".into()), call: name, ..Client::default() };
+        let now = Timestamp::from_second(now).unwrap();
+        let Ok(HookEvent::Race(ask)) = read(call.to_string().as_bytes(), client, Deadline::default(), now) else {
+            panic!("no race")
+        };
+        ask.key.to_string()
+    };
+    assert_eq!(key(Some("7-1"), 1), "s-1__unnamed-7-1");
+    assert_eq!(key(Some("7-1"), 1), key(Some("7-1"), 2));
+    assert_ne!(key(Some("7-1"), 1), key(Some("7-2"), 1));
+    // Without a name, or with one that is none, each call has a key of its own.
+    for name in [None, Some("a b"), Some("")] {
+        assert_ne!(key(name, 1), key(name, 2), "{name:?}");
     }
 }

@@ -85,6 +85,7 @@ impl CallKind for Question {
             Some(Channel::Socket) => "with an Answerback command on this machine",
             Some(Channel::Terminal) => "in the terminal",
             Some(Channel::Notification) => "from an Answerback notification",
+            Some(Channel::Away) => "in advance, because they are away",
             None => "through Answerback",
         };
         let mut text = format!("The user answered {channel}");

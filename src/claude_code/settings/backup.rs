@@ -167,6 +167,14 @@ impl Locked {
         Ok(self.dir.join(name))
     }
 
+    /// Makes a copy of these bytes, and removes the earlier copies that no record needs.
+    pub(super) fn keep_latest(&self, bytes: &[u8]) -> io::Result<PathBuf> {
+        let copy = self.keep(bytes)?;
+        let original = self.record().and_then(|record| record.original).map(|name| self.dir.join(name));
+        self.forget_all_but(&[&Some(copy.clone()), &original])?;
+        Ok(copy)
+    }
+
     /// Removes the record and all copies but this one.
     pub(super) fn close(&self, copy: &Option<PathBuf>) -> io::Result<()> {
         match fs::remove_file(self.dir.join("record.json")) {

@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::claude_code::{Mode, Version};
-
-/// The one place where events, matchers, timeouts and texts are written down; Claude Code reads it too, in the plugin.
-const HOOKS: &str = include_str!("../../../hooks/hooks.json");
 
 /// The name of the hook's program.
 pub const PROGRAM: &str = "answerback-hook";
@@ -69,53 +65,6 @@ pub struct Entry {
     pub(crate) matcher: Option<String>,
     /// The handler's fields.
     pub(crate) handler: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct HooksFile {
-    hooks: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
-struct Group {
-    matcher: Option<String>,
-    hooks: Vec<Map<String, Value>>,
-}
-
-/// All that should be there, with the program called like this and in this mode. It has to be called [`PROGRAM`], or the
-/// entries would not be known again.
-pub fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {
-    let entries = from_file(HOOKS, invocation);
-    let mut entries = entries.unwrap_or_else(|error| unreachable!("hooks.json is part of this program: {error}"));
-    if mode != Mode::Auto {
-        for Entry { handler, .. } in &mut entries {
-            match invocation {
-                Invocation::Exec(_) => handler.insert("args".into(), json!([mode.name()])),
-                Invocation::Shell(command) => {
-                    handler.insert("command".into(), format!("{command} {}", mode.name()).into())
-                }
-            };
-        }
-    }
-    entries
-}
-
-fn from_file(text: &str, invocation: &Invocation) -> serde_json::Result<Vec<Entry>> {
-    let file: HooksFile = serde_json::from_str(text)?;
-    let mut entries = Vec::new();
-    for (event, groups) in file.hooks {
-        for Group { matcher, hooks } in serde_json::from_value::<Vec<Group>>(groups)? {
-            for mut handler in hooks {
-                handler.insert("command".into(), invocation.command().into());
-                if let Invocation::Shell(_) = invocation {
-                    handler.shift_remove("args");
-                }
-                debug_assert!(is_own(&handler.clone().into()), "{handler:?} is not known again");
-                entries.push(Entry { event: event.clone(), matcher: matcher.clone(), handler });
-            }
-        }
-    }
-    Ok(entries)
 }
 
 impl Entry {
@@ -220,34 +169,14 @@ fn shell_words(command: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use serde_json::json;
 
+    use super::super::coverage::Coverage;
+    use super::super::wanted;
     use super::*;
 
-    #[test]
-    fn the_hooks_file_has_what_install_needs() {
-        let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
-        assert!(entries.iter().any(|entry| entry.event == "PreToolUse"));
-        let mut places = HashSet::new();
-        for entry in &entries {
-            assert!(places.insert((&entry.event, &entry.matcher)), "{entry:?} could not be told from another");
-            assert_eq!(entry.handler["command"], "/opt/answerback-hook");
-            assert_eq!((&entry.handler["type"], &entry.handler["args"]), (&json!("command"), &json!([])));
-            assert!(is_own(&entry.handler.clone().into()));
-            // Timers of Node.js end at 2^31 milliseconds: more would be none at all.
-            let waits = ["PreToolUse", "PermissionRequest"].contains(&entry.event.as_str());
-            let timeout = entry.handler["timeout"].as_u64().unwrap();
-            assert!(if waits { (86_400..2_147_483).contains(&timeout) } else { timeout <= 10 }, "{entry:?}");
-        }
-        let ask = entries.iter().find(|entry| entry.event == "PreToolUse").unwrap();
-        for tool in ["AskUserQuestion", "AskFollowupQuestion"] {
-            assert!(ask.matcher.as_ref().unwrap().split('|').any(|name| name == tool));
-        }
-        // As the plugin runs it: found on the PATH.
-        let file: Value = serde_json::from_str(HOOKS).unwrap();
-        assert_eq!(file["hooks"]["PreToolUse"][0]["hooks"][0]["command"], PROGRAM);
+    fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {
+        wanted::entries(invocation, mode, Coverage::ALL)
     }
 
     #[test]
@@ -353,16 +282,5 @@ mod tests {
         }
         assert!(!needs_exec_form(&json!({"command": "/opt/answerback-hook", "args": []})));
         assert!(needs_exec_form(&json!({"command": "/opt/a b/answerback-hook", "args": []})));
-    }
-
-    #[test]
-    fn a_hooks_file_with_several_events_and_groups_is_read_in_order() {
-        let text = r#"{"hooks": {"A": [{"matcher": "X", "hooks": [{"command": "h"}]}, {"matcher": "Y", "hooks": [{"command": "h"}]}],
-            "B": [{"hooks": [{"command": "h"}]}]}}"#;
-        let entries = from_file(text, &Invocation::Exec("/answerback-hook".into())).unwrap();
-        let places: Vec<_> = entries.iter().map(|e| (e.event.as_str(), e.matcher.as_deref())).collect();
-        assert_eq!(places, [("A", Some("X")), ("A", Some("Y")), ("B", None)]);
-        assert_eq!(entries[2].group(), json!({"hooks": [{"command": "/answerback-hook"}]}));
-        assert!(from_file("{}", &Invocation::Exec("/answerback-hook".into())).is_err());
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::entry;
 use super::file::Target;
 use super::json::{self, Refusal};
+use crate::claude_code::Mode;
 
 /// A settings file that Claude Code can read.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Handler {
     pub is_own: bool,
     /// What it runs.
     pub command: String,
+    /// The mode that our hook runs in.
+    pub mode: Mode,
 }
 
 /// Whether a hook with this matcher runs for this tool. A matcher is a regular expression for the whole name.
@@ -38,6 +41,11 @@ pub fn is_for(matcher: Option<&str>, tool: &str) -> bool {
             by_name || Regex::new(&format!("^(?:{matcher})$")).is_ok_and(|regex| regex.is_match(tool))
         }
     }
+}
+
+/// Whether a hook with this matcher runs for every tool.
+pub fn is_for_all(matcher: Option<&str>) -> bool {
+    matches!(matcher, None | Some("" | "*" | ".*"))
 }
 
 /// What is in a settings file, or in the one it leads to.
@@ -61,6 +69,11 @@ impl Look {
         self.root.pointer(pointer)
     }
 
+    /// Every hook in it that is ours.
+    pub(super) fn own(&self) -> Vec<Handler> {
+        self.handlers().into_iter().filter(|handler| handler.is_own).collect()
+    }
+
     /// Every hook in it.
     pub fn handlers(&self) -> Vec<Handler> {
         let mut handlers = Vec::new();
@@ -73,6 +86,7 @@ impl Look {
                         matcher: matcher.clone(),
                         is_own: entry::is_own(handler),
                         command: handler.get("command").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                        mode: entry::mode_of(handler),
                     });
                 }
             }
@@ -102,5 +116,7 @@ mod tests {
         for matcher in ["Bash", "AskUser", "UserQuestion", "mcp__.*", "(", "askuserquestion"] {
             assert!(!is_for(Some(matcher)), "{matcher}");
         }
+        let all = [None, Some(""), Some("*"), Some(".*"), Some("Bash"), Some("Ask.*")].map(is_for_all);
+        assert_eq!(all, [true, true, true, true, false, false]);
     }
 }

@@ -1,9 +1,11 @@
 //! Claude Code's settings files: our entries in and out, and every other byte as it was.
 //!
 //! - [`edit`] decides what changes; it is pure. [`entry`] is what goes in, [`json`] and `layout` are its reading and writing.
+//! - [`coverage`] says which waits the entries bring to Answerback; [`wanted`] has the entries for them.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
 //! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
-//! - [`scope`] knows which files there are; [`plugin`] finds the same hooks in a plugin.
+//! - [`rules`] finds a permission rule and takes it out; it is pure, too.
+//! - [`scope`] knows which files there are, and [`session`] reads those of one session; [`plugin`] finds the same hooks in a plugin.
 //!
 //! At any moment, also before a `kill -9`, the file is whole, it is the old one or the new one, and nobody's edit is lost. A file that
 //! Claude Code could not read is refused, not repaired.
@@ -11,6 +13,7 @@
 mod attributes;
 mod backup;
 pub mod claude_version;
+pub mod coverage;
 pub mod edit;
 pub mod entry;
 mod file;
@@ -20,7 +23,10 @@ mod lease;
 pub mod look;
 pub mod plugin;
 mod regular;
+pub mod rules;
 pub mod scope;
+pub mod session;
+pub mod wanted;
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -32,10 +38,12 @@ use answerback_hook::paths::Paths;
 
 use attributes::NotKept;
 use backup::{Backup, Locked, Old};
-use entry::Entry;
 use file::Target;
 use json::Refusal;
+use look::Look;
 use regular::{Found, Unfit};
+use rules::Rule;
+use wanted::{NoForms, Wanted};
 
 /// Said where a person might think that half of an edit was made.
 const UNCHANGED: &str = "Nothing was changed.";
@@ -62,6 +70,9 @@ pub enum SettingsError {
     /// Somebody else changes it all the time.
     #[error("{} keeps changing", .0.display())]
     Busy(PathBuf),
+    /// Claude Code is too old for what is wanted.
+    #[error("{0}")]
+    TooOld(NoForms),
 }
 
 impl Hint for SettingsError {
@@ -77,6 +88,7 @@ impl Hint for SettingsError {
                 file_of_its_own(path)
             )),
             Self::Busy(_) => Some("Find out what writes to it, then try again.".to_owned()),
+            Self::TooOld(_) => Some(format!("Update Claude Code, or use --no-forms. {UNCHANGED}")),
         }
     }
 }
@@ -99,6 +111,10 @@ pub enum Outcome {
     EntriesRemoved,
     /// Nothing of ours was there.
     NotInstalled,
+    /// A permission rule is gone.
+    RuleRemoved,
+    /// The permission rule was not there.
+    NoSuchRule,
 }
 
 /// An edit: what was there, and what is there now, or would be. `None` is no file.
@@ -147,11 +163,11 @@ impl<'a> Settings<'a> {
         self.target.path()
     }
 
-    /// Makes these entries, and no others of ours, part of the file.
-    pub fn install(&self, entries: &[Entry]) -> Result<Change, SettingsError> {
+    /// Makes what is wanted, and nothing else of ours, part of the file. What is not said about the waits stays as it was chosen before.
+    pub fn install(&self, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
         let backup = self.lock()?;
         self.retry(|found| {
-            let mut change = self.plan_install(found, entries)?;
+            let mut change = self.plan_install(found, wanted)?;
             let Some(after) = change.after.as_deref().filter(|_| change.is_change()) else { return Ok(Some(change)) };
             let has_ours = change.outcome == Outcome::Updated;
             let old = found.map(|found| Old { bytes: &found.bytes, has_ours });
@@ -193,9 +209,35 @@ impl<'a> Settings<'a> {
         })
     }
 
+    /// The line that a permission rule stands in. `None` if it is not there.
+    pub fn line_of(&self, rule: &Rule<'_>) -> Result<Option<usize>, SettingsError> {
+        let found = self.read()?;
+        rule.line(self.text(found.as_ref())?).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Takes a permission rule out of the file.
+    pub fn revoke(&self, rule: &Rule<'_>) -> Result<Change, SettingsError> {
+        let backup = self.lock()?;
+        self.retry(|found| {
+            let text = self.text(found)?;
+            let after = rule.removed(text).map_err(|refusal| self.refused(refusal))?;
+            let outcome = if after == text { Outcome::NoSuchRule } else { Outcome::RuleRemoved };
+            let (before, after) = (found.map(|found| found.bytes.clone()), found.map(|_| after.into_bytes()));
+            let mut change = Change { outcome, before, after, backup: None };
+            self.check_links(found, &change)?;
+            let (true, Some(found), Some(after)) = (change.is_change(), found, change.after.as_deref()) else {
+                return Ok(Some(change));
+            };
+            let copy = backup.keep_latest(&found.bytes).map_err(|error| io_error("back up in", backup.dir(), error))?;
+            let replaced = self.target.replace(Some(found), after).map_err(self.failed("write"))?;
+            change.backup = Some(copy);
+            Ok(replaced.then_some(change))
+        })
+    }
+
     /// What [`install`](Self::install) would do now.
-    pub fn preview_install(&self, entries: &[Entry]) -> Result<Change, SettingsError> {
-        self.plan_install(self.read()?.as_ref(), entries)
+    pub fn preview_install(&self, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
+        self.plan_install(self.read()?.as_ref(), wanted)
     }
 
     /// What [`uninstall`](Self::uninstall) would do now.
@@ -204,9 +246,11 @@ impl<'a> Settings<'a> {
         Ok(self.plan_uninstall(self.read()?.as_ref(), &backup)?.0)
     }
 
-    fn plan_install(&self, found: Option<&Found>, entries: &[Entry]) -> Result<Change, SettingsError> {
+    fn plan_install(&self, found: Option<&Found>, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
         let text = self.text(found)?;
-        let after = edit::install(text, entries).map_err(|refusal| self.refused(refusal))?;
+        let look = Look::at(text.as_bytes()).map_err(|refusal| self.refused(refusal))?;
+        let entries = wanted.entries(&look).map_err(SettingsError::TooOld)?;
+        let after = edit::install(text, &entries).map_err(|refusal| self.refused(refusal))?;
         if after.len() as u64 > regular::MAX_BYTES {
             // The next run would refuse to read it.
             return Err(io_error("write", self.path(), regular::too_large()));

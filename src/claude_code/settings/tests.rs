@@ -1,9 +1,10 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
-use super::entry::{Invocation, entries};
+use super::coverage::{Choice, Coverage};
+use super::entry::Invocation;
 use super::*;
-use crate::claude_code::Mode;
+use crate::claude_code::{Mode, Version};
 
 /// A scratch project and a scratch instance.
 struct Scratch {
@@ -46,7 +47,7 @@ impl Scratch {
     }
 
     fn install_hook(&self, hook: &str) -> Change {
-        self.settings().install(&entries(&Invocation::Exec(hook.into()), Mode::Auto)).unwrap()
+        self.settings().install(&wanted(hook, Choice::default())).unwrap()
     }
 
     fn uninstall(&self) -> Change {
@@ -63,6 +64,15 @@ impl Scratch {
     fn edit(&self) {
         self.write(&self.text().replacen('{', "{\"theirs\": true, ", 1));
     }
+}
+
+/// The newest Claude Code.
+fn newest() -> Option<Version> {
+    Some(Version(2, 1, 325))
+}
+
+fn wanted(hook: &str, choice: Choice) -> Wanted<'static> {
+    Wanted { invocation: Invocation::Exec(hook.into()), mode: Mode::Auto, choice, version: &newest }
 }
 
 const PLAIN: &str = "{\n  \"model\": \"opus\"\n}\n";
@@ -272,8 +282,8 @@ fn the_backup_is_what_was_there_and_its_owners_alone() {
 fn a_refused_file_is_not_touched_and_nothing_is_left_beside_it() {
     let text = "{\n  // mine\n}\n";
     let scratch = Scratch::with(text);
-    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
-    for error in [scratch.settings().install(&entries).unwrap_err(), scratch.settings().uninstall().unwrap_err()] {
+    let wanted = wanted("/opt/answerback-hook", Choice::default());
+    for error in [scratch.settings().install(&wanted).unwrap_err(), scratch.settings().uninstall().unwrap_err()] {
         assert_eq!(error.hint().unwrap(), "Remove the comment. Nothing was changed.");
         let error = error.to_string();
         assert!(error.contains("settings.json") && error.contains("line 2, column 3: a comment"), "{error}");
@@ -292,8 +302,8 @@ fn what_is_no_file_is_refused() {
 #[test]
 fn a_preview_changes_nothing() {
     let scratch = Scratch::with(PLAIN);
-    let entries = entries(&Invocation::Exec("/opt/answerback-hook".into()), Mode::Auto);
-    let preview = scratch.settings().preview_install(&entries).unwrap();
+    let wanted = wanted("/opt/answerback-hook", Choice::default());
+    let preview = scratch.settings().preview_install(&wanted).unwrap();
     assert_eq!((scratch.text().as_str(), scratch.paths.state_dir().exists()), (PLAIN, false));
     scratch.uninstall();
     assert!(!scratch.paths.state_dir().exists(), "nothing to undo, nothing to leave behind");
@@ -302,4 +312,42 @@ fn a_preview_changes_nothing() {
     let preview = scratch.settings().preview_uninstall().unwrap();
     assert_eq!((preview.outcome, preview.after.unwrap()), (Outcome::Restored, PLAIN.as_bytes().to_vec()));
     assert_eq!(scratch.install().outcome, Outcome::AlreadyInstalled);
+}
+
+#[test]
+fn a_choice_stays_until_somebody_changes_it() {
+    let scratch = Scratch::with(EMPTY_ON_THE_WAY);
+    let install = |permissions, forms| {
+        let change =
+            scratch.settings().install(&wanted("/opt/answerback-hook", Choice { permissions, forms })).unwrap();
+        (change.outcome, Coverage::of(&Look::at(&change.after.unwrap()).unwrap()))
+    };
+    let with_permissions = Coverage { permissions: true, ..Coverage::DEFAULT };
+    let with_forms = Coverage { forms: true, ..Coverage::DEFAULT };
+    for (permissions, forms, outcome, coverage) in [
+        (None, None, Outcome::Installed, Coverage::DEFAULT),
+        (Some(true), None, Outcome::Updated, with_permissions),
+        (None, None, Outcome::AlreadyInstalled, with_permissions),
+        (None, Some(true), Outcome::Updated, Coverage::ALL),
+        (None, None, Outcome::AlreadyInstalled, Coverage::ALL),
+        (Some(false), None, Outcome::Updated, with_forms),
+        (None, Some(false), Outcome::Updated, Coverage::DEFAULT),
+        (Some(true), Some(true), Outcome::Updated, Coverage::ALL),
+    ] {
+        assert_eq!(install(permissions, forms), (outcome, coverage), "{permissions:?}, {forms:?}");
+    }
+    assert_eq!(scratch.uninstall().outcome, Outcome::Restored);
+    assert_eq!(scratch.text(), EMPTY_ON_THE_WAY);
+    assert_eq!(install(None, None).1, Coverage::DEFAULT, "what was uninstalled is no choice any more");
+}
+
+#[test]
+fn a_version_without_forms_refuses_them_and_keeps_the_file() {
+    let scratch = Scratch::with(PLAIN);
+    let forms = Choice { forms: Some(true), ..Choice::default() };
+    let old = Wanted { version: &|| Some(Version(2, 1, 75)), ..wanted("/opt/answerback-hook", forms) };
+    let error = scratch.settings().install(&old).unwrap_err();
+    assert!(error.to_string().contains("2.1.75 has no hooks for forms"), "{error}");
+    assert_eq!(error.hint().unwrap(), "Update Claude Code, or use --no-forms. Nothing was changed.");
+    assert_eq!(scratch.text(), PLAIN);
 }

@@ -29,7 +29,7 @@ impl State<'_> {
         let is_alone = question.options.is_empty() && !question.multi_select;
         entry.keep_other(question, text);
         match key {
-            Key::Enter if entry.other().is_empty() && !question.multi_select => {
+            Key::Enter if entry.other().is_empty() && !question.multi_select && !question.optional => {
                 self.message = Some("Nothing is written yet.".to_owned());
             }
             Key::Enter => {

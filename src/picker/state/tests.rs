@@ -1,5 +1,6 @@
 //! Every key, on every kind of question.
 
+mod approval;
 mod several;
 
 use serde_json::{Value, json};

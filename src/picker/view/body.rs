@@ -21,11 +21,10 @@ pub(super) struct Body {
     pub(super) cut: Cut,
 }
 
-/// In at most so many lines.
-pub(super) fn render(state: &State<'_>, area: Area, height: usize, is_airy: bool) -> Body {
+/// In at most so many lines. Also returns whether all of the text above the list is there.
+pub(super) fn render(state: &State<'_>, area: Area, height: usize, is_airy: bool) -> (Body, bool) {
     let placement = Placement::of(state, area);
-    let text = state.question().map_or("Review your answers", |question| &question.question);
-    let heading = |most: usize| Excerpt::of(text, area.comfortable().width, most);
+    let heading = |most: usize| Excerpt::of(state.heading(), area.comfortable().width, most);
     let gap = usize::from(height >= 8);
     let items = items(state);
     let list = |most: usize| {
@@ -44,6 +43,7 @@ pub(super) fn render(state: &State<'_>, area: Area, height: usize, is_airy: bool
     let spare = height.saturating_sub(gap + placement.lines() + listing.lines.len());
     let heading = heading(spare.max(height / 3));
     let mut lines: Vec<_> = heading.lines.into_iter().map(|line| Line::at(area.margin, line, style::STRONG)).collect();
+    let is_whole = !heading.is_cut && lines.len() < height;
     // The row of the cursor comes before the question, if it must be one of them.
     lines.truncate(height.saturating_sub(1));
     lines.resize((lines.len() + gap).min(height.saturating_sub(1)), Line::blank());
@@ -53,7 +53,7 @@ pub(super) fn render(state: &State<'_>, area: Area, height: usize, is_airy: bool
         body.cut = Cut::Text;
     }
     lines.append(&mut body.lines);
-    Body { lines, cursor: body.cursor.map(|(line, column)| (above + line, column)), ..body }
+    (Body { lines, cursor: body.cursor.map(|(line, column)| (above + line, column)), ..body }, is_whole)
 }
 
 fn items<'a>(state: &'a State<'_>) -> Vec<Item<'a>> {

@@ -9,7 +9,7 @@ mod preview;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::state::{Extent, Mode, State};
+use super::state::{Extent, Mode, Seen, State};
 use crate::text::{fit, one_line, style};
 use foot::Foot;
 pub(super) use line::Line;
@@ -36,6 +36,8 @@ pub(super) struct Frame {
     pub(super) cursor: Option<(usize, usize)>,
     /// For the state: what there was room for.
     pub(super) extent: Extent,
+    /// For the state: what of the matter was on the screen. `None` if that was only a part of it, beside the list.
+    pub(super) seen: Option<Seen>,
 }
 
 /// The part of the screen that is written on.
@@ -106,14 +108,15 @@ fn ask(state: &State<'_>, area: Area, rows: usize) -> Frame {
     // The foot takes what it needs up to a third; how much of the rest is cut decides about its last line.
     let most = (rows / 3).clamp(usize::from(rows > 2), 8);
     let room = Foot::new(state, comfortable, most, Cut::Nothing).lines.len() + gap;
-    let body = body::render(state, area, rows.saturating_sub(lines.len() + room), is_airy);
+    let (body, is_whole) = body::render(state, area, rows.saturating_sub(lines.len() + room), is_airy);
     let foot = Foot::new(state, comfortable, most, body.cut);
     let mut cursor = body.cursor.map(|(line, column)| (lines.len() + line, column));
     lines.extend(body.lines);
     lines.resize(rows.saturating_sub(foot.lines.len()).min(lines.len() + gap), Line::blank());
     cursor = foot.cursor.map(|(line, column)| (lines.len() + line, column)).or(cursor);
     lines.extend(foot.lines);
-    Frame { lines, cursor, extent: Extent { field: body.extent.field.max(foot.field), ..body.extent } }
+    let seen = is_whole.then_some(Seen { from: 0, to: 1, total: 1 });
+    Frame { lines, cursor, extent: Extent { field: body.extent.field.max(foot.field), ..body.extent }, seen }
 }
 
 fn title(state: &State<'_>, area: Area) -> Line {

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use super::foot::hints;
 use super::line::{Line, pad};
 use super::{Area, Frame, Size};
-use crate::picker::state::{Extent, Page, Row, State};
+use crate::picker::state::{Extent, Page, Row, Seen, State};
 use crate::text::{fit, style, wrap};
 
 const KEYS: &[(&str, &str)] = &[
@@ -53,7 +53,8 @@ pub(super) fn render(state: &State<'_>, page: Page, top: usize, area: Area, size
         }
         shown.push(foot);
     }
-    Frame { lines: shown, cursor: None, extent: Extent { top, page: height, field: 0 } }
+    let seen = (page == Page::Question).then_some(Seen { from: top, to, total });
+    Frame { lines: shown, cursor: None, extent: Extent { top, page: height, field: 0 }, seen }
 }
 
 fn keys(area: Area) -> Vec<Line> {
@@ -85,7 +86,7 @@ fn question(state: &State<'_>, area: Area) -> Vec<Line> {
     let paragraph = |text: &str, style| -> Vec<_> {
         wrap(text.trim_end(), area.width).into_iter().map(|line| Line::at(area.margin, line, style)).collect()
     };
-    let mut lines = paragraph(&question.question, style::STRONG);
+    let mut lines = paragraph(state.heading(), style::STRONG);
     if let Some(Row::Option(option)) = state.rows().get(state.row())
         && let Some(option) = question.options.get(*option)
     {

@@ -1,11 +1,12 @@
 //! The store in one SQLite file. Nothing outside this folder knows SQLite.
 //!
 //! - One thread owns the connection, and everybody else sends it work (`commit`). What waits together is committed together.
-//! - `asks`, `events`, `list` and `devices` are the statements; `row` turns rows into asks.
+//! - `asks`, `events`, `list`, `devices` and `away` are the statements; `row` turns rows into asks.
 //! - `schema` prepares a file, `clock` carries deadlines across restarts, `files` notices when somebody changes the files, `sums` when
 //!   somebody changes a row.
 
 mod asks;
+mod away;
 mod check;
 mod clock;
 mod commit;

@@ -85,6 +85,17 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE asks ADD COLUMN subject TEXT;           -- JSON; NULL for a question
     ALTER TABLE asks ADD COLUMN host TEXT;              -- whose daemon opened it; filled when the file is opened
 ",
+    "
+    CREATE TABLE away (
+        project TEXT,                                   -- a directory; NULL for every ask
+        words   TEXT NOT NULL,
+        kinds   TEXT NOT NULL,                          -- JSON
+        since   INTEGER NOT NULL,
+        until   INTEGER NOT NULL,
+        set_by  TEXT,                                   -- JSON; NULL if it is not known
+        sum     INTEGER NOT NULL                        -- a checksum: these words become answers
+    ) STRICT;
+",
 ];
 
 /// The schema that this version writes.

@@ -1,6 +1,7 @@
 //! Checksums of what a row says. SQLite notices a page that makes no sense, but not a letter that has become another one. What a person
 //! was asked and what they said must not change unseen, so it is checked whenever it is read.
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 /// The checksum of what was asked under a key. For a question without a subject, it is what
@@ -20,6 +21,12 @@ pub(super) fn of_detail(key: &str, detail: &str) -> i64 {
 /// The checksum of how an ask ended.
 pub(super) fn of_outcome(id: i64, outcome: &str, by: Option<&str>) -> i64 {
     sum([id.to_string().as_str(), outcome, by.unwrap_or_default()])
+}
+
+/// The checksum of what somebody says while they are away, to whom and for how long.
+pub(super) fn of_away(project: Option<&str>, words: &str, kinds: &str, since: Timestamp, until: Timestamp) -> i64 {
+    let [since, until] = [since, until].map(|time| time.as_millisecond().to_string());
+    sum([project.unwrap_or_default(), words, kinds, &since, &until])
 }
 
 fn sum<const N: usize>(parts: [&str; N]) -> i64 {

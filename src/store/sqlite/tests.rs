@@ -1,11 +1,12 @@
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::ask::{Outcome, samples};
+use crate::ask::{Kind, NewAway, Outcome, samples};
 use crate::store;
 use crate::store::conformance::Place;
 
@@ -260,5 +261,31 @@ async fn a_subject_that_was_changed_is_damage() {
         let checked = check(&path, false);
         let found = matches!(&checked, Err(StoreError::DamagedAsks(ids)) if *ids == [id]);
         assert_eq!((found, checked.is_ok()), (is_damage, !is_damage), "{change}: {checked:?}");
+    }
+}
+
+#[tokio::test]
+async fn words_of_somebody_who_is_away_are_not_used_if_they_were_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("asks.db");
+    let now = Timestamp::now();
+    let new = NewAway {
+        project: Some("/shop".into()),
+        words: "Wait for me".into(),
+        kinds: vec![Kind::Question],
+        time: SignedDuration::from_secs(60),
+    };
+    let note = new.begin(None, now).unwrap();
+    for (change, notes) in [("words = words", 1), ("words = 'Go'", 0), ("until = until + 1", 0), ("project = NULL", 0)]
+    {
+        let open = || Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
+        let store = open();
+        store.end_away(None, now).await.unwrap();
+        store.set_away(note.clone()).await.unwrap();
+        store.close().await;
+        Connection::open(&path).unwrap().execute(&format!("UPDATE away SET {change}"), []).unwrap();
+        let store = open();
+        assert_eq!(store.away(now).await.unwrap().len(), notes, "{change}");
+        store.close().await;
     }
 }

@@ -1,30 +1,105 @@
-// Claude Code's own dialog for a question. Its keys differ between versions, so this reads the screen to find its way.
+// Claude Code's own dialogs: for a question, a permission, a plan and a form. Their keys differ between versions, so this reads the screen to
+// find its way.
 import assert from "node:assert/strict";
 
-const FOOTER = "Enter to select";
+// What is on the screen as long as a dialog is.
+const QUESTION = /Enter to select/;
+const PERMISSION = /Do you want to [^?]*\?/;
+const PLAN = /Would you like to proceed\?/;
+const FORM = /requests your input/;
 const SELECTED = /^\s*❯ (\d)\. (.*)$/m;
 
 export class Dialog {
   #terminal;
+  #mark;
 
-  /** @param {import("./terminal.mjs").Terminal} terminal */
-  constructor(terminal) {
+  /**
+   * @param {import("./terminal.mjs").Terminal} terminal
+   * @param {RegExp} mark
+   */
+  constructor(terminal, mark) {
     this.#terminal = terminal;
+    this.#mark = mark;
   }
 
   /**
-   * The dialog of this terminal, as soon as it is there.
+   * The dialog for a question, as soon as it is there.
    * @param {import("./terminal.mjs").Terminal} terminal
    * @param {string} [question]
    */
-  static async of(terminal, question = "") {
-    await terminal.shows(FOOTER);
-    await terminal.shows(question);
-    return new Dialog(terminal);
+  static of(terminal, question = "") {
+    return this.#shown(terminal, QUESTION, question);
+  }
+
+  /**
+   * The dialog for a permission, as soon as it is there.
+   * @param {import("./terminal.mjs").Terminal} terminal
+   * @param {string} [about] what else it shows, such as the command
+   */
+  static permission(terminal, about = "") {
+    return this.#shown(terminal, PERMISSION, about);
+  }
+
+  /**
+   * The dialog for a plan, as soon as it is there.
+   * @param {import("./terminal.mjs").Terminal} terminal
+   * @param {string} [about] what else it shows, such as a line of the plan
+   */
+  static plan(terminal, about = "") {
+    return this.#shown(terminal, PLAN, about);
+  }
+
+  /**
+   * The dialog for a form, as soon as it is there.
+   * @param {import("./terminal.mjs").Terminal} terminal
+   * @param {string} [about] what else it shows, such as a field
+   */
+  static form(terminal, about = "") {
+    return this.#shown(terminal, FORM, about);
+  }
+
+  /**
+   * @param {import("./terminal.mjs").Terminal} terminal
+   * @param {RegExp} mark
+   * @param {string} about
+   */
+  static async #shown(terminal, mark, about) {
+    await terminal.shows(mark);
+    await terminal.shows(about);
+    return new Dialog(terminal, mark);
   }
 
   gone() {
-    return this.#terminal.showsNo(FOOTER);
+    return this.#terminal.showsNo(this.#mark);
+  }
+
+  /** Refuses a permission with these words. @param {string} words */
+  async refuse(words) {
+    assert.ok(await this.select("No"), "the dialog left before it was refused");
+    // Before that, a letter would be a key of the dialog.
+    await this.#terminal.pressUntil("Tab", "the dialog taking words", (screen) => /❯ \d\. No, /.test(screen));
+    await this.#send(words);
+  }
+
+  /** Sends a plan back with these words. @param {string} words */
+  async sendBack(words) {
+    assert.ok(await this.select("Tell Claude what to change"), "the dialog left before the plan was sent back");
+    await this.#send(words);
+  }
+
+  /** Declines a form. */
+  async decline() {
+    const at = (/** @type {string} */ button) => (/** @type {string} */ screen) => screen.includes(`❯ ${button}`);
+    await this.#terminal.pressUntil("Down", "the buttons of the form", at("Accept"));
+    await this.#terminal.pressUntil("Right", "the other button", at("Decline"));
+    await this.leave("Enter");
+  }
+
+  /** @param {string} words */
+  async #send(words) {
+    await this.#terminal.press(words);
+    await this.#terminal.shows(words);
+    await this.leave("Enter");
   }
 
   /** @param {string} label */
@@ -41,14 +116,16 @@ export class Dialog {
   /** Goes to the choice with this label, up or down. Resolves to false if the dialog leaves meanwhile. @param {string} label */
   async select(label) {
     const there = (/** @type {string} */ screen) => selected(screen)?.label.startsWith(label) ?? false;
-    const found = (/** @type {string} */ screen) => there(screen) || !screen.includes(FOOTER);
+    const found = (/** @type {string} */ screen) => there(screen) || !this.#mark.test(screen);
     const way = (/** @type {string} */ screen) => ((selected(screen)?.number ?? NaN) > numberOf(screen, label) ? "Up" : "Down");
     return there(await this.#terminal.pressUntil(way, `${label} being selected`, found));
   }
 
   /** Presses a key until the dialog has left. @param {string} key */
   leave(key) {
-    return this.#terminal.pressUntil(key, "the dialog leaving", (screen) => !screen.includes(FOOTER));
+    const gone = (/** @type {string} */ screen) => !this.#mark.test(screen);
+    // A second Esc would interrupt what goes on behind the dialog.
+    return this.#terminal.pressUntil(key, "the dialog leaving", gone, gone);
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 /**
  * Expects that the model was shown these answers in the tool result and in an additional context.
  * @param {import("./shown.mjs").Shown} shown
- * @param {import("../../lib/questions.mjs").Call} call
+ * @param {import("../../lib/calls.mjs").Call} call
  * @param {Answer["answers"]} answers
  */
 export function expectAnswered(shown, call, answers) {

@@ -6,10 +6,9 @@ import { deferred } from "../../lib/until.mjs";
 import { Shown } from "./shown.mjs";
 import { writeEvents } from "./sse.mjs";
 
-const TOOL = "AskUserQuestion";
 const USAGE = { input_tokens: 10, output_tokens: 5 };
 
-/** @typedef {import("../../lib/questions.mjs").Call} Call */
+/** @typedef {import("../../lib/calls.mjs").Call} Call */
 /** @typedef {{ role: string, content: string | object[] }} ChatMessage */
 /** @typedef {{ model: string, messages: ChatMessage[], tools?: { name: string }[], stream?: boolean }} ModelRequest */
 
@@ -27,8 +26,10 @@ function sinceLastAssistant(messages) {
 
 export class MessagesApi {
   #server = http.createServer((request, response) => void this.#serve(request, response));
-  /** @type {Call[][]} */
+  /** @type {{ prompt: string, calls: Call[] }[]} */
   #turns = [];
+  /** The calls that follow the result of a call. @type {Map<string, Call[]>} */
+  #next = new Map();
   /** @type {Map<string, ReturnType<typeof deferred<Shown>>>} */
   #shown = new Map();
   /** @type {Set<string>} */
@@ -38,17 +39,36 @@ export class MessagesApi {
   problems = [];
   /** The names of the tools the client offered with its last prompt. @type {string[]} */
   offered = [];
-  /** How many prompts it was given. */
-  prompts = 0;
+  /** How many requests it was sent that let it call tools. */
+  requests = 0;
 
   async start() {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
   }
 
-  /** On the next prompt the model makes these calls, all in one message. @param {Call[]} calls */
-  onNextPrompt(calls) {
-    this.#turns.push(calls);
+  /**
+   * On the next prompt the model makes these calls, all in one message.
+   * @param {Call[]} calls
+   * @param {string} [prompt] only on a prompt with this text in it, as a subagent's
+   */
+  onNextPrompt(calls, prompt = "") {
+    this.#turns.push({ prompt, calls });
+    this.#expect(calls);
+  }
+
+  /**
+   * When the model is shown the result of `call`, it goes on with these calls, all in one message.
+   * @param {Call} call
+   * @param {...Call} calls
+   */
+  then(call, ...calls) {
+    this.#next.set(call.id, calls);
+    this.#expect(calls);
+  }
+
+  /** @param {Call[]} calls */
+  #expect(calls) {
     for (const { id } of calls) this.#shown.set(id, deferred());
   }
 
@@ -97,11 +117,12 @@ export class MessagesApi {
    * @param {ModelRequest} request
    * @returns {import("./sse.mjs").Message}
    */
-  #reply({ model, messages, tools }) {
+  #reply(request) {
+    const { model, messages, tools } = request;
     const calls = this.#callsFor(messages, tools ?? []);
     /** @type {import("./sse.mjs").Content[]} */
     const content = calls.length
-      ? calls.map(({ id, input }) => ({ type: "tool_use", id, name: TOOL, input }))
+      ? calls.map(({ id, tool, input }) => ({ type: "tool_use", id, name: tool, input: typeof input === "function" ? input(JSON.stringify(request)) : input }))
       : [{ type: "text", text: "done" }];
     this.#messages += 1;
     return {
@@ -123,22 +144,39 @@ export class MessagesApi {
   #callsFor(messages, tools) {
     // Side requests (titles, summaries) carry no tools and take no turn.
     if (tools.length === 0) return [];
+    this.requests += 1;
     const blocks = sinceLastAssistant(messages);
     const results = blocks.filter((block) => block.type === "tool_result");
-    if (results.length > 0) {
-      for (const { tool_use_id = "" } of results) {
-        this.#answered.add(tool_use_id);
-        this.#shown.get(tool_use_id)?.resolve(new Shown(blocks));
-      }
-      return [];
-    }
-    this.prompts += 1;
+    const calls = results.length > 0 ? this.#afterResults(blocks, results) : this.#onPrompt(blocks, tools);
+    const missing = calls.filter(({ tool }) => !tools.some(({ name }) => name === tool));
+    if (missing.length === 0) return calls;
+    const names = missing.map(({ tool }) => tool);
+    this.problems.push(`the client offers no ${names}, only: ${tools.map(({ name }) => name)}`);
+    return [];
+  }
+
+  /**
+   * @param {import("./shown.mjs").Block[]} blocks
+   * @param {import("./shown.mjs").Block[]} results
+   */
+  #afterResults(blocks, results) {
+    return results.flatMap(({ tool_use_id = "" }) => {
+      this.#answered.add(tool_use_id);
+      this.#shown.get(tool_use_id)?.resolve(new Shown(blocks));
+      return this.#next.get(tool_use_id) ?? [];
+    });
+  }
+
+  /**
+   * @param {import("./shown.mjs").Block[]} blocks
+   * @param {{ name: string }[]} tools
+   */
+  #onPrompt(blocks, tools) {
     this.offered = tools.map(({ name }) => name);
-    if (!this.offered.includes(TOOL)) {
-      this.problems.push(`the client offers no ${TOOL}, only: ${this.offered.join(", ")}`);
-      return [];
-    }
-    return this.#turns.shift() ?? [];
+    // A turn that waits for a certain prompt goes before one that takes any.
+    const asked = this.#turns.findIndex(({ prompt }) => prompt && blocks.some(({ text }) => text?.includes(prompt)));
+    const index = asked >= 0 ? asked : this.#turns.findIndex(({ prompt }) => !prompt);
+    return index < 0 ? [] : this.#turns.splice(index, 1)[0].calls;
   }
 }
 

@@ -13,7 +13,7 @@ export class Shown {
     this.blocks = blocks;
   }
 
-  /** The result of one call. @param {import("../../lib/questions.mjs").Call} call */
+  /** The result of one call. @param {import("../../lib/calls.mjs").Call} call */
   result({ id }) {
     const block = this.blocks.find(({ type, tool_use_id }) => type === "tool_result" && tool_use_id === id);
     if (!block) throw new Error(`the model was not shown a result of ${id}: ${JSON.stringify(this.blocks)}`);

@@ -62,15 +62,16 @@ export class Terminal {
    * @param {string | ((screen: string) => string)} key a function chooses the key by the screen
    * @param {string} what
    * @param {(screen: string) => boolean} holds
+   * @param {(screen: string, before: string) => boolean} [reacted] whether the key was heard; a clock on the screen may change it too
    */
-  async pressUntil(key, what, holds) {
+  async pressUntil(key, what, holds, reacted = (screen, before) => screen !== before) {
     let screen = "";
     const probe = async () => {
       if (holds((screen = await this.screen())) && holds((screen = await this.screen()))) return screen;
       const before = screen;
       await this.press(typeof key === "function" ? key(screen) : key);
       // Without a reaction, the next round presses again.
-      await this.#comesTo("reacting", (now) => now !== before, 1_000).catch(() => {});
+      await this.#comesTo("reacting", (now) => reacted(now, before), 1_000).catch(() => {});
       return null;
     };
     return until(what, probe).catch((error) => {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use answerback_hook::hint::Hint;
 use serde_json::{Map, json};
 
-use super::super::entry::{self, Invocation};
+use super::super::coverage::Coverage;
+use super::super::entry::Invocation;
+use super::super::wanted::entries as entries_for;
 use super::*;
 use crate::claude_code::Mode;
 
@@ -14,7 +16,7 @@ const HOOK: &str = "/opt/answerback/answerback-hook";
 
 /// One entry: what is shown with it holds for each of several, and [`many`] shows the rest.
 fn entries(invocation: &Invocation, mode: Mode) -> Vec<Entry> {
-    let mut entries = entry::entries(invocation, mode);
+    let mut entries = entries_for(invocation, mode, Coverage::DEFAULT);
     entries.retain(|entry| entry.event == "PreToolUse");
     entries
 }

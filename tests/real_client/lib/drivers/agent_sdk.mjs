@@ -9,7 +9,7 @@ const { query } = await loadAgentSdk();
 /**
  * `query()` of the Agent SDK in this process, with the pinned CLI below it.
  * @param {import("../world.mjs").ClientWorld} world
- * @param {import("../../../lib/questions.mjs").Call[]} calls
+ * @param {import("../../../lib/calls.mjs").Call[]} calls
  * @param {Host} [host]
  */
 export function agentSdk(world, calls, host = new Host()) {

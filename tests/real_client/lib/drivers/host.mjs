@@ -10,7 +10,7 @@ export class Host {
 
   /**
    * A host that expects to be asked about this one call, and answers it.
-   * @param {import("../../../lib/questions.mjs").Call} call
+   * @param {import("../../../lib/calls.mjs").Call} call
    * @param {Answer["answers"]} answers
    */
   static answering(call, answers) {

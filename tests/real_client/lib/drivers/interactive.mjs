@@ -10,10 +10,11 @@ const PROMPT = /^ ?[❯>](?!\s*\d\.)/m;
 /**
  * Starts the client and gives it a prompt on which the model makes these calls. Resolves to the terminal.
  * @param {import("../world.mjs").ClientWorld} world
- * @param {import("../../../lib/questions.mjs").Call | import("../../../lib/questions.mjs").Call[]} calls
+ * @param {import("../../../lib/calls.mjs").Call | import("../../../lib/calls.mjs").Call[]} calls
  * @param {string} [flags]
+ * @param {() => Promise<unknown>} [ready] what the prompt must wait for, such as an MCP server
  */
-export async function interactive(world, calls, flags = "") {
+export async function interactive(world, calls, flags = "", ready = async () => {}) {
   world.model.onNextPrompt([calls].flat());
   const state = {
     hasCompletedOnboarding: true,
@@ -25,6 +26,7 @@ export async function interactive(world, calls, flags = "") {
   await fs.writeFile(path.join(world.home, ".claude.json"), JSON.stringify(state));
   const terminal = await Terminal.open(world, `IS_SANDBOX=1 claude ${flags}`, { columns: 120, rows: 50 });
   await terminal.shows(PROMPT);
+  await ready();
   await prompt(world, terminal, "ask me");
   return terminal;
 }
@@ -36,13 +38,13 @@ export async function interactive(world, calls, flags = "") {
  * @param {string} text
  */
 export async function prompt(world, terminal, text) {
-  const before = world.model.prompts;
+  const before = world.model.requests;
   await terminal.press(text);
   await terminal.shows(text);
   await until(`the model being given ${JSON.stringify(text)}`, async () => {
     // While it is starting, the client may show the text and drop the key that sends it. The next round presses again.
     await terminal.press("Enter");
-    return until("the prompt arriving", () => world.model.prompts > before, 3_000).catch(() => false);
+    return until("the prompt arriving", () => world.model.requests > before, 3_000).catch(() => false);
   }).catch(async (error) => {
     throw new Error(`${error.message}; the terminal shows:\n${await terminal.screen()}`);
   });

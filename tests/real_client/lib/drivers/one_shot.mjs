@@ -6,7 +6,7 @@ import { within } from "../../../lib/until.mjs";
 /**
  * `claude -p PROMPT`, with nobody at its standard input.
  * @param {import("../world.mjs").ClientWorld} world
- * @param {...import("../../../lib/questions.mjs").Call} calls
+ * @param {...import("../../../lib/calls.mjs").Call} calls
  */
 export function oneShot(world, ...calls) {
   world.model.onNextPrompt(calls);

@@ -28,7 +28,7 @@ export function streamJson(world, host = new Host()) {
     session,
     /**
      * Sends a prompt on which the model makes these calls. `finish()` of the result waits for the end of the turn.
-     * @param {...import("../../../lib/questions.mjs").Call} calls
+     * @param {...import("../../../lib/calls.mjs").Call} calls
      */
     prompt(...calls) {
       world.model.onNextPrompt(calls);
