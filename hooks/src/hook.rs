@@ -11,9 +11,9 @@
 use std::env;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::client::{self, ExchangeError, Request, Response};
 use crate::hint::{self, Hint};
@@ -102,6 +102,7 @@ fn run() -> Result<Vec<u8>, Failure> {
         HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
     // The daemon interprets the argument. The hook does not.
     environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
+    environment.push(("x-answerback-call", call_name()));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
     let deadline = Instant::now() + FAIL_OPEN;
     if !ASKING_EVENTS.iter().any(|event| contains(&body, event)) && !is_running(&paths, deadline)? {
@@ -112,6 +113,12 @@ fn run() -> Result<Vec<u8>, Failure> {
         let resumed = resumed.map(|key| ("x-answerback-resumed", key));
         Request::json("POST", "/v1/hooks/claude-code", headers.chain(resumed), &body)
     })
+}
+
+/// A name for this run of the hook. A call that is sent again, because the connection was lost, has the same name.
+fn call_name() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    format!("{}-{now}", process::id())
 }
 
 fn contains(body: &[u8], name: &[u8]) -> bool {

@@ -57,6 +57,9 @@ pub struct Client {
     /// The mode that the hook was installed with. An unknown mode, as from a newer version, is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
+    /// The hook's own name for its call. It is the same if the call is sent again.
+    #[serde(skip)]
+    pub call: Option<String>,
     /// Present if somebody started an unattended run so that it waits for permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,

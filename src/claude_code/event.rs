@@ -166,8 +166,17 @@ fn new_ask(
 ) -> Result<NewAsk, Unusable> {
     let asked = kinds::of(kind).asked(&call.hook, file)?;
     let key = if call.hook.tool_use_id.is_empty() && call.hook.hook_event_name != "PreToolUse" {
-        // The time is part of the key, so that two calls with the same questions get two keys.
-        AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?
+        // Two calls with the same questions need two keys. A call that is sent again needs the same one.
+        let own_name = call
+            .client
+            .call
+            .as_ref()
+            .filter(|name| !name.is_empty())
+            .map(|name| AskKey::unnamed(&call.hook.session_id, name));
+        match own_name {
+            Some(Ok(key)) => key,
+            _ => AskKey::unnamed(&call.hook.session_id, &format!("{}-{}", now.as_microsecond(), &asked.digest[..8]))?,
+        }
     } else {
         AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?
     };

@@ -30,6 +30,7 @@ use super::plain_stream::PlainStream;
         ("x-answerback-mode" = Option<String>, Header, nullable = false,
             description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
         ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "Present if the same call is made again after a lost connection: the key of its ask, from `x-answerback-ask` of the interim reply"),
+        ("x-answerback-call" = Option<String>, Header, nullable = false, description = "A name for this call: the same if it is sent again, and never used twice"),
         ("x-answerback-waits" = Option<String>, Header, nullable = false, description = "Present if an unattended run is to wait for permissions and plans"),
     ),
     request_body(content = HookInput, description = "The hook's input"),
@@ -99,5 +100,6 @@ fn client(headers: &HeaderMap, caller: &Caller) -> Client {
         agent_pid: if over_http { Some(HTTP_ASKER.to_owned()) } else { get("x-answerback-agent-pid") },
         mode: get("x-answerback-mode"),
         waits: get("x-answerback-waits"),
+        call: get("x-answerback-call"),
     }
 }

@@ -18,7 +18,7 @@ export function callTitle({ command, diff, url, server }) {
   if (command !== undefined) return "Run this command?";
   if (diff) return diff.isNew ? "Create this file?" : "Change this file?";
   if (url !== undefined) return "Fetch this address?";
-  return server === undefined ? "Use this tool?" : "Use this tool of a server?";
+  return server === undefined ? "Use this tool?" : "Use this MCP tool?";
 }
 
 /** The name of the tool, without that of its server. @param {CallSubject} subject */

@@ -239,8 +239,9 @@ export class Card {
     const hint = error instanceof Problem ? error.hint : "Your input is kept here. Try again when the page is connected.";
     fill(this.#error, icon("warning"), h("span", {}, `Not sent. ${error.message} ${hint}`));
     this.#error.hidden = false;
-    if (error instanceof Problem) this.form.blame(error.errors);
+    // First the fields take input again, because one of them gets the focus.
     this.#showActions();
+    if (error instanceof Problem) this.form.blame(error.errors);
   }
 
   /** Whether this outcome was sent from here. @param {Outcome} outcome */

@@ -36,7 +36,8 @@ export class Comments {
     this.comments = comments;
     this.changed = changed;
     const text = markdown(plan, (block, first, last) => this.#passage(block, first, last));
-    this.element = h("div", { class: "plan-text" }, text, this.#selection);
+    const hint = isTouch() ? "Tap a passage to comment on it." : "To comment, point at a passage, or select a part of it.";
+    this.element = h("div", {}, h("p", { class: "hint" }, hint), h("div", { class: "plan-text" }, text, this.#selection));
     for (const passage of this.#passages) this.#show(passage);
     this.#watchSelection();
   }

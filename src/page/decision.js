@@ -12,6 +12,7 @@ let made = 0;
 /**
  * @typedef {object} DecisionSpec
  * @property {Question} question
+ * @property {(option: QuestionOption) => string} [describe] what an option means, if the question does not say it best
  * @property {DecisionDraft} draft
  * @property {string} title what the person decides
  * @property {string} refusal the label of the option that takes words
@@ -34,11 +35,12 @@ export class Decision {
     this.id = `decision-${++made}`;
     this.title = h("h2", { id: this.id, class: "text" }, spec.title);
     this.field = this.#words();
-    const { options } = spec.question;
+    const { describe = ({ description }) => description } = spec;
+    const options = spec.question.options.map((option) => ({ label: option.label, description: describe(option) }));
     this.choices = new Choices({ options, isMulti: false, labelledBy: this.id, pick: (place) => this.pick(place), next: this.field, isExact: true });
     const key = h("kbd", { "aria-hidden": "true" }, String(options.length + 1));
     this.other = h("div", { class: "option other", on: { click: () => this.field.focus() } }, key, this.field, h("span", { class: "mark" }, icon("check")));
-    this.element = h("div", { class: "answers" }, this.#why, h("div", { class: "choices" }, this.choices.element, this.other), this.#fault);
+    this.element = h("div", { class: "answers decision" }, this.#why, h("div", { class: "choices" }, this.choices.element, this.other), this.#fault);
     this.show();
   }
 

@@ -141,6 +141,7 @@ export class PermissionForm {
     const decision = new Decision({
       question: this.ask.questions[0],
       draft: this.#draft.decision,
+      describe: ({ label, description }) => this.#describe(label) ?? description,
       title: callTitle(this.#subject),
       refusal: DENY,
       placeholder: "Deny, and tell the agent why…",
@@ -154,6 +155,13 @@ export class PermissionForm {
     this.#element.append(h("section", { class: "question" }, h("div", { class: "asked" }, h("span", { class: "chips" }, h("span", { class: "chip" }, "Permission"), this.#mark), decision.title), call.element, editor.element, decision.element));
     this.#show();
     return this.#built;
+  }
+
+  /** What a grant means. Its label has the rule. @param {string} label */
+  #describe(label) {
+    const grant = this.#subject.grants.find((each) => each.label === label);
+    if (!grant) return null;
+    return grant.file === null ? "Until this session ends" : `Adds the rule to ${grant.file}`;
   }
 
   #show() {

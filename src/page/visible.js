@@ -14,11 +14,12 @@ const TURNED = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e
 /** How many characters of a row of hidden ones are named. The others are counted. */
 const NAMED = 8;
 
+const OLDEST = "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
 /** @param {string} character */
 function name(character) {
   const code = character.codePointAt(0) ?? 0;
-  // Unicode has pictures of the oldest controls.
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  if (code < OLDEST.length) return OLDEST[code];
   return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 

@@ -56,6 +56,7 @@ fn an_answer_at_the_terminal_settles_the_ask_and_ends_the_hook_beside_it() {
     let mut world = World::new();
     announce(&mut world, "t");
     let dialog = dialog(&mut world);
+    world.until_parked(&dialog);
     post_tool_use(&mut world, "t", "A").no_decision();
     dialog.no_decision();
     let ask = world.settled("s__t");
@@ -83,6 +84,7 @@ fn the_end_of_the_turn_the_next_prompt_and_the_end_of_the_session_withdraw() {
     for event in ["Stop", "UserPromptSubmit", "SessionEnd"] {
         announce(&mut world, event);
         let dialog = dialog(&mut world);
+        world.until_parked(&dialog);
         hook(&mut world, event, "", |_| {}).no_decision();
         dialog.no_decision();
         assert_eq!(world.settled(&format!("s__{event}"))["outcome"]["kind"], "withdrawn");

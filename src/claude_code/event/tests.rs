@@ -349,3 +349,26 @@ fn only_a_question_is_ever_deferred() {
         }
     }
 }
+
+#[test]
+fn a_call_that_is_sent_again_has_the_same_key() {
+    let key = |name: Option<&str>, now: i64| {
+        let mut call = call();
+        call["hook_event_name"] = json!("PermissionRequest");
+        call.as_object_mut().unwrap().remove("tool_use_id");
+        let name = name.map(ToOwned::to_owned);
+        let client = Client { attended: Some("1".into()), call: name, ..Client::default() };
+        let now = Timestamp::from_second(now).unwrap();
+        let Ok(HookEvent::Race(ask)) = read(call.to_string().as_bytes(), client, Deadline::default(), now) else {
+            panic!("no race")
+        };
+        ask.key.to_string()
+    };
+    assert_eq!(key(Some("7-1"), 1), "s-1__unnamed-7-1");
+    assert_eq!(key(Some("7-1"), 1), key(Some("7-1"), 2));
+    assert_ne!(key(Some("7-1"), 1), key(Some("7-2"), 1));
+    // Without a name, or with one that is none, each call has a key of its own.
+    for name in [None, Some("a b"), Some("")] {
+        assert_ne!(key(name, 1), key(name, 2), "{name:?}");
+    }
+}
