@@ -58,6 +58,12 @@ async function denied(world, { terminal, open, dialog }, call, words) {
   return outcome;
 }
 
+/** These rules, and nothing else, are in the settings. Claude Code may write them after it has run the tool. */
+async function granted(world, ...rules) {
+  await world.appears(LOCAL_SETTINGS);
+  assert.deepEqual(JSON.parse(await world.file(LOCAL_SETTINGS)), { permissions: { allow: rules } });
+}
+
 /** Gives the session a prompt on which the model makes this call. */
 async function promptFor(world, terminal, call, text) {
   world.model.onNextPrompt([call]);
@@ -111,7 +117,7 @@ covered("always: the rule is written, the same command asks no more, and another
   assert.deepEqual(session.open.subject.grants, [{ label: `Always allow ${RULE}`, rules: [RULE], file: LOCAL_SETTINGS }]);
   await world.daemon.decide(session.open, grant.label);
   await allowed(world, session, first, grant.label);
-  assert.deepEqual(JSON.parse(await world.file(LOCAL_SETTINGS)), { permissions: { allow: [RULE] } });
+  await granted(world, RULE);
 
   await promptFor(world, session.terminal, same, "once more");
   assert.equal(await result(world, same), "42");
@@ -127,6 +133,7 @@ covered("always, and revoked: the next session asks again", async (world) => {
   const label = `Always allow ${RULE}`;
   await world.daemon.decide(session.open, label);
   await allowed(world, session, first, label);
+  await granted(world, RULE);
   await session.terminal.close();
   expectIncludes(await world.answerback("grants"), RULE);
   await world.answerback("grants", "revoke", RULE);
@@ -333,7 +340,7 @@ covered("a tool of an MCP server shows the server and the input", async (world) 
   const session = { terminal, open, dialog: await Dialog.permission(terminal) };
   await world.daemon.decide(open, label);
   await allowed(world, session, call, label);
-  assert.deepEqual(JSON.parse(await world.file(LOCAL_SETTINGS)), { permissions: { allow: [call.tool] } });
+  await granted(world, call.tool);
 });
 
 covered("with edits accepted, only the command asks", async (world) => {

@@ -92,7 +92,9 @@ scenario("plan: edits are asked for even if they were accepted before the plan",
   const { writing: first, showing } = planning(world, PLAN, writing);
   const terminal = await interactive(world, [], "--permission-mode acceptEdits");
   await terminal.shows("done");
-  await terminal.pressUntil("BTab", "plan mode", (screen) => screen.includes("plan mode on"));
+  const inPlanMode = (screen) => screen.includes("plan mode on");
+  // The key goes on to the next mode each time it is heard.
+  await terminal.pressUntil("BTab", "plan mode", inPlanMode, inPlanMode);
   world.model.onNextPrompt([first]);
   await prompt(world, terminal, "plan it");
   const session = { terminal, showing, ...(await shownPlan(world, terminal, showing)) };
