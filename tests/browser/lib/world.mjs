@@ -220,7 +220,7 @@ export class PageWorld extends World {
   }
 }
 
-const inPageWorld = scenarios(() => PageWorld.create(), { timeout: 90_000, verify: (world) => world.expectQuiet() });
+const inPageWorld = scenarios(() => PageWorld.create(), { timeout: 240_000, verify: (world) => world.expectQuiet() });
 let isPrepared = false;
 
 /** @type {typeof inPageWorld} */
