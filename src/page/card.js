@@ -7,7 +7,7 @@ import { ended } from "./ended.js";
 import { Foot } from "./foot.js";
 import { head, modeBadge } from "./head.js";
 import { cardName, formOf, text } from "./kinds.js";
-import { age, deadline, projectName } from "./words.js";
+import { age, deadline, mode, projectName } from "./words.js";
 
 /** How long a choice can be undone before it is sent. The style sheet animates the same time. */
 const UNDO = 3000;
@@ -129,11 +129,19 @@ export class Card {
     // The receipt may arrive before the reply to the answer.
     this.ask = { ...ask, receipt: ask.receipt ?? before.receipt };
     if (ask.state === "settled") this.#settled(before);
-    else if (before.deferred !== ask.deferred || before.racing !== ask.racing) {
+    else if (mode(before).word !== mode(ask).word) {
       this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
       this.#showActions();
+      if (ask.perhaps_answered) announce(`${cardName(ask)}: ${mode(ask).word}`);
     }
     this.tick();
+  }
+
+  /**
+   * Whether somebody may have answered in the terminal without a trace so far. No event tells of that, so it has to be asked for.
+   */
+  get mayBeAnswered() {
+    return this.isExpanded && this.#phase === "open" && this.ask.racing && this.ask.kind === "permission";
   }
 
   /** The ask is no longer open, and nobody knows its outcome. */

@@ -21,7 +21,7 @@ export function ended(ask, isMine, unsent, close) {
   const summary = h(
     "div",
     { class: `ended ${tone}` },
-    h("span", { class: "ended-mark" }, icon(tone === "good" ? "check" : outcome.kind === "released" ? "terminal" : "close")),
+    h("span", { class: "ended-mark" }, icon(mark(tone, outcome.kind))),
     h(
       "span",
       { class: "ended-text" },
@@ -40,4 +40,15 @@ export function ended(ask, isMine, unsent, close) {
     ],
     spoken: [`${projectName(ask.project)}: ${how}`, ...lines].join(": "),
   };
+}
+
+/**
+ * @param {import("./verdict.js").Verdict["tone"]} tone
+ * @param {OutcomeKind} kind
+ */
+function mark(tone, kind) {
+  if (tone === "good") return "check";
+  if (kind === "released") return "terminal";
+  // Words went back, and nothing was refused.
+  return tone === "plain" && kind.startsWith("answered") ? "comment" : "close";
 }

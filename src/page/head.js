@@ -38,7 +38,7 @@ export function head(ask, ...times) {
 /** @param {Ask} ask */
 export function modeBadge(ask) {
   const { word, title } = mode(ask);
-  return h("span", { class: "mode", title }, ask.racing && icon("terminal"), word);
+  return h("span", { class: ask.perhaps_answered ? "mode warn" : "mode", title }, ask.racing && icon("terminal"), word);
 }
 
 /** @param {Ask} ask */

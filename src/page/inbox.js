@@ -13,6 +13,8 @@ const IDLE = 3000;
 const SURPRISE = 700;
 /** The pause before asking again for an outcome. */
 const RETRY = 2000;
+/** How often to ask whether a permission was perhaps given in the terminal, while somebody looks. */
+const DOUBT = 3000;
 
 export class Inbox {
   /** @type {Map<number, Card>} */
@@ -38,6 +40,9 @@ export class Inbox {
       this.#cards.forEach((card) => card.relax());
       if (this.#held.size > 0 && !this.#isInUse) this.#showHeld();
     }, 1000);
+    setInterval(() => {
+      if (document.visibilityState === "visible") for (const card of this.#cards.values()) if (card.mayBeAnswered) void this.#lookAgain(card);
+    }, DOUBT);
     // A click on a card that has just moved under the pointer was meant for another one.
     const guard = (/** @type {MouseEvent} */ event) => {
       const card = [...this.#cards.values()].find(({ element }) => element.contains(/** @type {Node} */ (event.target)));
@@ -187,6 +192,13 @@ export class Inbox {
       this.#cards.delete(card.id);
     });
     if (hasFocus) byId("main").focus({ preventScroll: true });
+  }
+
+  /** @param {Card} card */
+  async #lookAgain(card) {
+    const ask = await askOf(card.ask.key).catch(() => null);
+    // Events bring everything else.
+    if (ask?.state === "open" && card.mayBeAnswered) this.#steadily(() => card.update(ask));
   }
 
   /** Asks for the outcome of a card whose event this page missed. @param {Card} card */

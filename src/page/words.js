@@ -53,6 +53,7 @@ export function projectName(project) {
 /** @param {Ask} ask */
 export function mode(ask) {
   if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
+  if (ask.perhaps_answered) return { word: "perhaps answered in the terminal", title: "The agent has started a command since it asked. Somebody may have allowed this in the terminal. If so, your answer changes nothing." };
   if (ask.racing) return { word: "terminal too", title: "This is open in the terminal too. The first answer wins." };
   if (ask.origin === "program") return { word: "a program asks", title: "A program asks, not an agent." };
   return { word: "waits here", title: "The agent waits for an answer from here." };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { axeSource } from "./lib/browser.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
+import { longCommand, PLAN, remember, SCHEMA } from "./lib/waits.mjs";
 import { freePort, scenario } from "./lib/world.mjs";
 
 const statusesExpected = (world, ...statuses) => {
@@ -74,18 +75,21 @@ scenario("pairing: over TLS the device shows six digits, and is in once they wer
   statusesExpected(world, 401);
 });
 
+/** Fails if axe finds something serious on the page. */
+async function expectAccessible(page, state) {
+  // Through the debugger, because the page lets no foreign script in.
+  await page.evaluate(await fs.readFile(axeSource, "utf8"));
+  const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ["violations"] }));
+  const found = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  assert.deepEqual(found.map(({ id, nodes }) => `${state}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`), []);
+}
+
+/** @type {import("./lib/browser.mjs").ProfileOptions[]} */
+const PROFILES = [{ colorScheme: "light" }, { colorScheme: "dark", phone: true }];
+
 scenario("axe finds nothing serious in any state, light and dark, wide and narrow", async (world) => {
-  const axe = await fs.readFile(axeSource, "utf8");
-  const check = async (page, state) => {
-    // Through the debugger, because the page lets no foreign script in.
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ["violations"] }));
-    const found = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-    assert.deepEqual(found.map(({ id, nodes }) => `${state}: ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`), []);
-  };
-  /** @type {import("./lib/browser.mjs").ProfileOptions[]} */
-  const profiles = [{ colorScheme: "light" }, { colorScheme: "dark", phone: true }];
-  for (const options of profiles) {
+  const check = expectAccessible;
+  for (const options of PROFILES) {
     const name = JSON.stringify(options);
     const signedOut = await world.page({ signedIn: false, ...options, reducedMotion: "reduce" });
     await signedOut.getByText("This browser is not signed in").waitFor();
@@ -124,6 +128,103 @@ scenario("axe finds nothing serious in any state, light and dark, wide and narro
     await world.settled(several.key);
   }
 });
+
+scenario("axe finds nothing serious in permissions, plans and forms, light and dark, wide and narrow", async (world) => {
+  const check = expectAccessible;
+  for (const [index, options] of PROFILES.entries()) {
+    const name = JSON.stringify(options);
+    const session = `s-${index}`;
+    const page = await world.page({ ...options, reducedMotion: "reduce" });
+    const settle = async (asked, how, body) => {
+      await world.post(`/v1/asks/${asked.key}/${how}`, body);
+      await page.locator(".card.settled").waitFor();
+      await check(page, `${name} settled`);
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.locator(".empty h2").waitFor();
+    };
+    const answer = async (asked, label) => settle(asked, "answer", { answers: { [(await world.get(`/v1/asks/${asked.key}`)).questions[0].question]: label } });
+
+    const bash = await world.permission("Bash", { command: `echo \u202e\n${longCommand(40)}`, timeout: 1 }, { session, extra: remember("echo \u202e") });
+    await page.locator(".unfold").waitFor();
+    await check(page, `${name} folded command`);
+    await page.locator(".unfold").click();
+    await page.getByRole("button", { name: "Edit before allowing" }).click();
+    await page.locator(".option", { hasText: "Allow once" }).click();
+    await check(page, `${name} command being edited`);
+    await answer(bash, "Allow once");
+
+    const write = await world.permission("Write", { file_path: "/nowhere/new", content: "a\n\nb\n" }, { session });
+    await page.locator(".diff").waitFor();
+    await page.getByRole("button", { name: "Send decision" }).click();
+    await check(page, `${name} change`);
+    await answer(write, "Deny");
+
+    const mcp = await world.permission("mcp__a__b", { list: [1, { deep: "text" }], nothing: null }, { session, extra: { agent_id: "x" } });
+    await page.locator(".tree").waitFor();
+    await check(page, `${name} input`);
+    await answer(mcp, "Deny");
+
+    const plan = await world.plan(PLAN, { session });
+    await page.getByRole("button", { name: "Comment on line 11" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("Why?");
+    await check(page, `${name} plan with a comment`);
+    await page.getByRole("button", { name: "Remove the comment" }).click();
+    await page.getByRole("button", { name: "Edit the plan" }).click();
+    await check(page, `${name} plan being edited`);
+    await answer(plan, "Keep planning");
+
+    const form = await world.form({ requested_schema: SCHEMA }, { session });
+    await page.getByRole("button", { name: "Send the form" }).click();
+    await check(page, `${name} form with faults`);
+    await page.getByRole("button", { name: "Decline…" }).click();
+    await check(page, `${name} form being declined`);
+    await settle(form, "dismiss", {});
+
+    const address = await world.form({ url: "http://pay.example.org/" }, { session });
+    await page.getByRole("button", { name: "Open the address…" }).click();
+    await check(page, `${name} address`);
+    await page.keyboard.press("Escape");
+    await settle(address, "dismiss", {});
+
+    await page.locator("#to-history").click();
+    await page.locator(".entry").nth(5).waitFor();
+    await page.locator(".entry summary").first().click();
+    await check(page, `${name} history`);
+  }
+});
+
+for (const width of [320, 390, 1400]) {
+  scenario(`${width} px: permissions, plans and forms fit, and what is tapped is large enough`, async (world) => {
+    const page = await world.page({ phone: width < 500, viewport: { width, height: 800 } });
+    const long = "w".repeat(300);
+    const cards = [
+      () => world.permission("Bash", { command: `${long} ${long}\n${longCommand(40)}` }, { extra: remember(long) }),
+      () => world.permission("Write", { file_path: `/nowhere/${long}`, content: `${long}\n\tb\n` }),
+      () => world.permission(`mcp__${long}__${long}`, { [long]: { [long]: [long] } }, { extra: { agent_id: long, agent_type: long } }),
+      () => world.plan(`${PLAN}\n\n# ${long}\n\n\`${long}\`\n\n\`\`\`${long}\n${long}\n\`\`\`\n\n| ${long} | b |\n|---|---|\n| c | ${long} |\n\n[${long}](${long})`),
+      () => world.form({ server: long, message: long, requested_schema: { type: "object", properties: { ...SCHEMA.properties, [long]: { type: "string", enum: [long, `${long}2`] } } } }),
+      () => world.form({ url: `https://${long}.example/${long}` }),
+    ];
+    for (const [index, open] of cards.entries()) {
+      const asked = await open();
+      await page.locator(".card.expanded .form").waitFor();
+      const tapped = page.locator("button:visible, a:visible, summary:visible, input:visible, select:visible, textarea:visible, .passage-text:visible");
+      const small = await tapped.evaluateAll((all) =>
+        all.map((element) => ({ name: element.textContent || element.ariaLabel || element.tagName, box: element.getBoundingClientRect(), isHidden: element.matches(".skip, .comment-on") })).filter(({ box, isHidden }) => !isHidden && (box.height < 43.9 || box.width < 40)).map(({ name, box }) => `${name}: ${box.width} x ${box.height}`),
+      );
+      if (width < 500) assert.deepEqual(small, [], `card ${index}`);
+      for (const unfold of await page.locator(".unfold").all()) await unfold.click();
+      const { scroll, client } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth }));
+      assert.ok(scroll <= client, `card ${index}: ${scroll} > ${client}`);
+      const { kind, questions } = await world.get(`/v1/asks/${asked.key}`);
+      if (kind === "form") await world.post(`/v1/asks/${asked.key}/dismiss`, {});
+      else await world.post(`/v1/asks/${asked.key}/answer`, { answers: { [questions[0].question]: "no" } });
+      await page.locator(".card.settled").getByRole("button", { name: "Close" }).click();
+      await page.locator(".empty h2").waitFor();
+    }
+  });
+}
 
 scenario("history: search, filters, who and where, and JSON to copy", async (world) => {
   const settle = async (question, answer, cwd) => {

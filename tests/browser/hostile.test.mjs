@@ -99,6 +99,65 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
   world.complaints = world.complaints.filter((text) => text.includes("policy: ") || !/sandboxed|v1\/previews|violates the following Content Security Policy directive: "(img-src data:|default-src 'none'|style-src 'unsafe-inline')"/.test(text));
 }));
 
+/** Everything that can be unfolded or opened on the first card. */
+async function unfold(page) {
+  await page.getByText("What the agent said before").first().click();
+  for (let left = await page.locator(".unfold").count(); left > 0; left--) await page.locator(".unfold").first().click();
+}
+
+scenario("hostile strings in commands, rules, paths, changes, inputs, plans, forms and addresses: no script, no request to anywhere", (world) => withSites(async ({ outside }) => {
+  const HOSTILE = hostile(`${outside.url}/leak`);
+  const page = await world.page();
+  const counter = await countHits(page);
+  await page.evaluate(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+  const all = HOSTILE.join("\n");
+  const fields = Object.fromEntries(HOSTILE.map((text, index) => [`${index} ${text}`.slice(0, 400), index % 3 ? text : { [text]: [text, { deep: text }] }]));
+  const rule = (text) => ({ type: "addRules", rules: [{ toolName: "Bash", ruleContent: text }], behavior: "allow", destination: "session" });
+  const short = HOSTILE.filter((text) => text.length < 500 && !text.includes("\0"));
+  // A question has at most 16 KiB.
+  const some = short.join("\n").slice(0, 4000);
+  const agent = { agent_id: HOSTILE[0], agent_type: HOSTILE[1] };
+  const cards = [
+    () => world.permission("Bash", { command: all, description: all }, { extra: { permission_suggestions: short.slice(0, 40).map(rule) } }),
+    () => world.permission("Edit", { file_path: `/nowhere/${short[0]}`, old_string: all, new_string: HOSTILE.map((text) => `x${text}`).join("\n") }),
+    () => world.permission("Write", { file_path: `/nowhere/${short[1]}`, content: all }, { cwd: `/home/${short[2].replaceAll("/", "")}` }),
+    () => world.permission("WebFetch", { url: `javascript:${short[3]}`, prompt: all }),
+    () => world.permission(`mcp__${HOSTILE[2]}__${HOSTILE[3]}`, fields, { extra: agent }),
+    () => world.plan(all),
+    () => world.plan(`# ${short.join("\n\n## ")}`),
+    () => world.plan(`| ${short.map((text) => text.replaceAll(/[|\n]/g, " ")).join(" | ")} |\n|---|\n${short.map((text) => `- **${text}** \`${text}\` [${text}](${text})`).join("\n")}`),
+    ...Array.from({ length: Math.ceil(short.length / 16) }, (_, at) => () => {
+      const some = short.slice(at * 16, at * 16 + 16);
+      const field = (text, index) => (index % 4 === 0 ? { type: "string", enum: some, default: text } : index % 4 === 1 ? { type: "array", items: { enum: some }, default: some } : { type: "string", format: ["email", "uri", text, undefined][index % 4], default: text });
+      return world.form({ server: some[0], message: some.join("\n"), requested_schema: { type: "object", required: [some[1]], properties: Object.fromEntries(some.map((text, index) => [text, { title: `${index} ${text}`, description: text, ...field(text, index) }])) } });
+    }),
+    () => world.form({ url: `javascript:${some}`, message: some }),
+    () => world.form({ url: `${outside.url}/leak?${encodeURIComponent(short[4])}`, message: some }),
+  ];
+  for (const [index, open] of cards.entries()) {
+    const asked = await open();
+    await page.locator(".card.expanded .form").waitFor();
+    await unfold(page);
+    const { scroll, client } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth }));
+    assert.ok(scroll <= client, `card ${index} is wider than the page: ${scroll} > ${client}`);
+    if (await page.getByRole("button", { name: /^Edit / }).count()) await page.getByRole("button", { name: /^Edit / }).click();
+    const { kind, questions } = await world.get(`/v1/asks/${asked.key}`);
+    const words = { [questions[0].question]: short[index] };
+    if (kind === "form") await world.post(`/v1/asks/${asked.key}/dismiss`, { reason: all.slice(0, 4000) });
+    else await world.post(`/v1/asks/${asked.key}/answer`, { answers: { [questions[0].question]: HOSTILE[index + 7] }, notes: words });
+    await page.locator(".card.settled").waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.locator(".empty h2").waitFor();
+  }
+  await page.locator("#to-history").click();
+  await page.locator(".entry").nth(cards.length - 1).waitFor();
+  for (const summary of await page.locator(".entry summary").all()) await summary.click();
+  for (let left = await page.locator(".entry .unfold").count(); left > 0; left--) await page.locator(".entry .unfold").first().click();
+  await expectUnreached(page, outside);
+  assert.equal(counter.hits, 0);
+  assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main object, main embed, main iframe, main a[href]:not([href^='#'])").length), 0);
+}));
+
 scenario("an HTML preview is shown in a frame that can do nothing", (world) => withSites(async ({ open, outside }) => {
   const look = '<div style="color: rgb(1, 2, 3)">A <b>mock-up</b></div>';
   const attack = (site) => `<script>top.hit(); fetch("/v1/asks")</script><img src="${site}/x.png" onerror="top.hit()"><form action="/v1/stop" method="post"><button>go</button></form>`;

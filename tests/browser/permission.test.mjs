@@ -258,6 +258,20 @@ scenario("answered in the terminal first: the card says what was decided there",
   await page.locator(".entry", { hasText: /Allowed\s*in the terminal/ }).waitFor();
 });
 
+scenario("perhaps answered in the terminal: a command that runs there is told, and changes nothing else", async (world) => {
+  // An agent that runs a command when it is told to.
+  const agent = world.spawn("/bin/sh", ["-c", "read go; /bin/bash -c 'sleep 60; :'"], { stdin: "pipe" });
+  const env = { CLAUDE_CODE_ENTRYPOINT: "cli", CLAUDE_CODE_SESSION_ATTENDED: "1", CLAUDE_PID: String(agent.child.pid) };
+  const asked = await world.permission("Bash", { command: "sleep 60" }, { env });
+  const page = await world.page();
+  await page.locator(".mode", { hasText: "terminal too" }).waitFor();
+  await option(page, "Deny").first().click();
+  agent.child.stdin.write("\n");
+  await page.locator(".mode", { hasText: "perhaps answered in the terminal" }).waitFor();
+  await page.locator(".option[aria-checked=true]", { hasText: "Deny" }).waitFor();
+  assert.ok(await isOpen(world, asked));
+});
+
 scenario("two permissions: the second one arrives while the first is being decided, and is not hit", async (world) => {
   const first = await world.permission("Bash", { command: "echo one" }, { session: "a" });
   const page = await world.page();

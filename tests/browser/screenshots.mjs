@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { closeBrowser } from "./lib/browser.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
+import { PLAN, remember, SCHEMA } from "./lib/waits.mjs";
 import { PageWorld } from "./lib/world.mjs";
 
 const out = process.argv[2];
@@ -77,4 +78,67 @@ await withWorld(async (world) => {
   await page.locator(".entry").nth(3).waitFor();
   await shoot(page, "history");
 });
+/** A part of a program, in which one line is to change. */
+const PRICES = Array.from({ length: 30 }, (_, index) => (index === 13 ? "    price * count" : index === 12 ? "fn total(price: u64, count: u64) -> u64 {" : index === 14 ? "}" : index < 12 ? `use shop::part${index};` : `// ${index}`)).join("\n");
+
+/** Every other kind: how it is opened, and what is done before the picture. */
+const WAITS = {
+  permission: {
+    open: (world) => world.permission("Bash", { command: "npm run build && rsync -a dist/ shop.example.org:/srv/shop", description: "Builds the shop and uploads it" }, { session: "3f2a9c1e", extra: remember("npm run build && rsync -a dist/ shop.example.org:/srv/shop") }),
+    act: (page) => page.locator(".option", { hasText: "Allow once" }).click(),
+  },
+  change: {
+    open: async (world) => {
+      const file = path.join(world.project, "src/prices.rs");
+      await fs.mkdir(path.dirname(file), { recursive: true });
+      await fs.writeFile(file, PRICES);
+      return world.permission("Edit", { file_path: file, old_string: "    price * count", new_string: "    let total = price * count;\n    if count >= 10 { total * 9 / 10 } else { total }" }, { session: "3f2a9c1e" });
+    },
+    act: (page) => page.getByLabel("Deny, and tell the agent why").fill("The discount begins at 12."),
+  },
+  plan: {
+    open: (world) => world.plan(PLAN, { session: "3f2a9c1e" }),
+    act: async (page) => {
+      await page.getByRole("button", { name: "Comment on line 11" }).evaluate((button) => button.click());
+      await page.keyboard.type("In pages of 20.");
+    },
+  },
+  form: {
+    open: (world) => {
+      const { host, port, tls, size, mail } = SCHEMA.properties;
+      return world.form({ requested_schema: { ...SCHEMA, properties: { host, port, tls, size, mail } } }, { session: "3f2a9c1e" });
+    },
+    act: async (page) => {
+      await page.getByLabel("Port").fill("70000");
+      await page.locator(".option", { hasText: "Medium" }).click();
+      await page.getByRole("button", { name: "Send the form" }).click();
+      await page.getByText("Must be at most").waitFor();
+    },
+  },
+};
+
+const DEVICES = [{ place: "wide", phone: false, width: 1000 }, { place: "phone", phone: true, width: 390 }];
+
+for (const [name, { open, act }] of Object.entries(WAITS)) {
+  await withWorld(async (world) => {
+    await open(world);
+    for (const { place, phone, width } of DEVICES) {
+      for (const colorScheme of ["light", "dark"]) {
+        const page = await world.page({ phone, viewport: { width, height: 700 }, colorScheme });
+        // The directory of this world is a scratch one. People read a path like their own.
+        await page.route(/\/v1\/asks$/, async (route) => {
+          const response = await route.fetch();
+          await route.fulfill({ response, body: (await response.text()).replaceAll(world.project, "/home/me/shop") });
+        });
+        await page.reload();
+        await page.locator(".card.expanded .form").waitFor();
+        await act(page);
+        // As high as the card.
+        const height = await page.evaluate(() => document.querySelector("main").getBoundingClientRect().bottom + scrollY);
+        await page.setViewportSize({ width, height: Math.ceil(height) - 40 });
+        await shoot(page, `${name}-${place}-${colorScheme}`);
+      }
+    }
+  });
+}
 await closeBrowser();
