@@ -137,7 +137,7 @@ impl Inbox {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
         let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
-        answer.edited = words.edited.clone();
+        answer.edited = words.edited.clone().filter(|edited| !edited.is_empty());
         ask.check(&answer)?;
         self.settle(&ask, Outcome::Answered(answer), by).await
     }

@@ -70,6 +70,16 @@ async fn the_first_answer_wins_and_the_same_again_is_fine() {
 }
 
 #[tokio::test]
+async fn an_edit_that_changes_nothing_is_no_edit() {
+    let world = World::new();
+    let (ask, person) = (world.open().await, world.person().await);
+    let unchanged = Words { edited: Some(Map::new()), ..words(json!("A")) };
+    let answered = world.inbox.answer(&ask.key, &unchanged, &person).await.unwrap();
+    assert!(!answered.is_edited());
+    assert!(world.inbox.answer(&ask.key, &words(json!("A")), &person).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else() {
     let world = World::new();
     let ask = world.open().await;

@@ -49,6 +49,8 @@ def before_call(_context, case, _kwargs):
         if is_open and case.path.endswith("/answer") and not is_wrong(case, ParameterLocation.BODY):
             for field in {"answers", "notes"} & case.body.keys():
                 case.body[field] = about_our_question(case.body[field])
+            # A question cannot be edited.
+            case.body.pop("edited", None)
     # No two questions may have the same text.
     if case.path == "/v1/asks" and case.method == "POST" and not is_wrong(case, ParameterLocation.BODY):
         seen = set()
