@@ -36,7 +36,7 @@ pub enum News {
     },
     /// The tool was run, with this input if the report repeats it.
     Ran(Option<Map<String, Value>>),
-    /// The tool was not run. This is what the agent was told instead.
+    /// The tool was not run. These are the words of a person who refused it. `None` if nobody is known to have refused.
     Refused(Option<String>),
 }
 
@@ -50,16 +50,16 @@ impl Ask {
         };
         match (self.kind, news) {
             (Kind::Permission, News::Ran(_)) => only(ALLOWED, None),
-            (Kind::Permission, News::Refused(words)) => only(DENY, words.as_ref()),
+            (Kind::Permission, News::Refused(Some(words))) => only(DENY, Some(words)),
             (Kind::Plan, News::Ran(_)) => only(APPROVED, None),
-            (Kind::Plan, News::Refused(words)) => only(KEEP_PLANNING, words.as_ref()),
+            (Kind::Plan, News::Refused(Some(words))) => only(KEEP_PLANNING, Some(words)),
             (_, News::Answers { answers, notes }) => {
                 let (mut answers, mut notes) = (answers.clone(), notes.clone());
                 answers.retain(|question, _| self.questions.get(question).is_some());
                 notes.retain(|question, _| self.questions.get(question).is_some());
                 (!answers.is_empty()).then_some(Answer { answers, notes, edited: None })
             }
-            (Kind::Question | Kind::Form, News::Ran(_) | News::Refused(_)) => None,
+            (_, News::Refused(_)) | (Kind::Question | Kind::Form, News::Ran(_)) => None,
         }
     }
 
@@ -135,6 +135,11 @@ mod tests {
         assert_eq!(said(&permission, refused()), ("Deny".to_owned(), Some("tests first".to_owned())));
         assert_eq!(said(&plan, News::Ran(None)), ("Approved".to_owned(), None));
         assert_eq!(said(&plan, refused()), ("Keep planning".to_owned(), Some("tests first".to_owned())));
+        // The agent was stopped by something else, and nobody said no.
+        assert_eq!(
+            (permission.answer_behind(&News::Refused(None)), plan.answer_behind(&News::Refused(None))),
+            (None, None)
+        );
         let question = samples::ask(1, "s__t", "shop", 1);
         assert_eq!(question.answer_behind(&News::Ran(None)), None);
         // What is told elsewhere is never an approval that could be used again.

@@ -212,8 +212,8 @@ fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {
 fn refused(call: &Call, done: &BatchCall) -> Option<Report> {
     let key = AskKey::new(&call.hook.session_id, &done.tool_use_id).ok()?;
     let told = done.tool_response.as_ref().and_then(Value::as_str);
-    // Claude Code puts a person's words behind a text of its own.
-    let words = told.map(|told| told.rsplit_once("the user said:\n").map_or(told, |(_, words)| words).to_owned());
+    // Claude Code puts a person's words behind a text of its own. Without them, it may have been a safety check that refused.
+    let words = told.and_then(|told| told.split_once("the user said:\n")).map(|(_, words)| words.to_owned());
     Some(Report { key, asker: call.client.agent_pid.clone(), digest: None, news: News::Refused(words) })
 }
 

@@ -131,15 +131,17 @@ fn a_session_goes_on_at_the_end_of_a_turn_and_of_the_session() {
     }
     assert!(matches!(read_as("UserPromptSubmit", "1", json!({})), HookEvent::Prompted(found) if found == thread(None)));
     assert!(matches!(read_as("SessionEnd", "1", json!({})), HookEvent::Ended(found) if found == thread(None)));
-    let calls = json!([{"tool_use_id": "t1", "tool_response": "It was rejected. To tell you how to proceed, the user said:\nno"}, {"tool_use_id": "t2", "tool_response": [1]}, {}, 3]);
+    let calls = json!([{"tool_use_id": "t1", "tool_response": "It was rejected. To tell you how to proceed, the user said:\nno"}, {"tool_use_id": "t2", "tool_response": [1]}, {"tool_use_id": "t3", "tool_response": "Denied by a safety check, not by the user."}, {}, 3]);
     let batch = |calls: Value| read_as("PostToolBatch", "1", json!({"agent_id": "a1", "tool_calls": calls}));
-    let HookEvent::WentOn { thread: found, done } = batch(calls.as_array().unwrap()[..3].into()) else {
+    let HookEvent::WentOn { thread: found, done } = batch(calls.as_array().unwrap()[..4].into()) else {
         panic!("no batch")
     };
     assert_eq!(found, thread(Some("a1")));
     let done: Vec<_> = done.into_iter().map(|report| (report.key.to_string(), report.news)).collect();
     let refused = |words: Option<&str>| News::Refused(words.map(Into::into));
-    assert_eq!(done, [("s-1__t1".to_owned(), refused(Some("no"))), ("s-1__t2".to_owned(), refused(None))]);
+    // Only what a person said is a person's answer.
+    let expected = [("t1", Some("no")), ("t2", None), ("t3", None)];
+    assert_eq!(done, expected.map(|(id, words)| (format!("s-1__{id}"), refused(words))));
     // A shape that is not known names no calls, but the thread goes on.
     assert!(matches!(batch(calls), HookEvent::WentOn { done, .. } if done.is_empty()));
 }
