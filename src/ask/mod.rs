@@ -156,9 +156,11 @@ impl Ask {
         self.settlement.is_none()
     }
 
-    /// Whether the same key asked again finds this life, instead of opening another one.
+    /// Whether the same key asked again finds this life, instead of opening another one. An approval is for one call only, so what was
+    /// said about a permission or a plan is never said again.
     pub fn stands(&self) -> bool {
-        self.settlement.as_ref().is_none_or(|settlement| settlement.outcome.stands())
+        let is_for_one_call = matches!(self.kind, Kind::Permission | Kind::Plan);
+        self.settlement.as_ref().is_none_or(|settlement| !is_for_one_call && settlement.outcome.stands())
     }
 
     /// Whether an asker that lost its daemon gets the outcome of this life when it comes back. A withdrawal is only the trace of its own

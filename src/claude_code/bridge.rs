@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::ask::{Ask, AskKey, Kind, NewAsk};
-use crate::registry::{Attached, OpenError, Registry, Wait, WaitEnd};
+use crate::ask::{Ask, AskKey, HTTP_ASKER, Kind, NewAsk};
+use crate::registry::{Attached, NamedCall, OpenError, Registry, Wait, WaitEnd};
 use crate::store::StoreError;
 
 use super::call::{Call, ReadError};
@@ -67,6 +67,8 @@ enum Hook {
     PreToolUse,
     /// `PermissionRequest`: the agent's dialog is open beside it.
     PermissionRequest,
+    /// `PermissionPrompt`: the agent waits for the permission tool of `answerback run`.
+    PermissionPrompt,
     /// `Elicitation`: a server of the agent waits, and there is no dialog.
     Elicitation,
 }
@@ -119,7 +121,13 @@ impl Bridge {
         client: Client,
         resumed: Option<Resumed>,
     ) -> Result<Taken<'_>, CallError> {
-        let call = Call::read(body.as_ref(), client)?;
+        let mut call = Call::read(body.as_ref(), client)?;
+        if call.is_permission_prompt() {
+            match self.announced(&call, resumed.as_ref()).await? {
+                Some(announced) => call.complete(announced),
+                None => return Ok(Taken::Replied(None)),
+            }
+        }
         let version = if depends_on_version(&call, self.rules) { version_of(&call).await } else { call.version(None) };
         let file = match file_to_read(&call) {
             Some(path) => changed_file::read(path).await,
@@ -131,7 +139,8 @@ impl Bridge {
             HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, resumed).await,
             HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, resumed).await,
             HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
-            HookEvent::Announce(new) => match self.registry.open(*new).await {
+            HookEvent::Prompt(new) => self.park(Hook::PermissionPrompt, *new, resumed).await,
+            HookEvent::Announce(new) => match self.registry.announce(*new).await {
                 // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
                 Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
                 Ok(_) => Ok(Taken::Replied(None)),
@@ -170,6 +179,20 @@ impl Bridge {
         }
     }
 
+    /// The call that the permission tool is asked about. The tool knows nothing but its id.
+    async fn announced(&self, call: &Call, resumed: Option<&Resumed>) -> Result<Option<NamedCall>, StoreError> {
+        let found = match resumed.and_then(|resumed| resumed.0.as_ref()) {
+            Some(key) if key.tool_use_id() == call.hook.tool_use_id => {
+                self.registry.get(key).await?.map(|ask| NamedCall::of(&ask))
+            }
+            Some(_) => None,
+            None => self.registry.announced_call(&call.hook.tool_use_id),
+        };
+        // An asker with the hook token only must not take over a call of this machine.
+        let is_over_http = |asker: &Option<String>| asker.as_deref() == Some(HTTP_ASKER);
+        Ok(found.filter(|found| is_over_http(&found.asker) == is_over_http(&call.client.agent_pid)))
+    }
+
     async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken<'_>, CallError> {
         let Ok(place) = self.places.try_acquire() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
@@ -183,7 +206,8 @@ impl Bridge {
         }
         let attached = match hook {
             Hook::PermissionRequest if !has_key => self.registry.attach_to_race(new, resumed.is_some()).await,
-            Hook::PreToolUse | Hook::PermissionRequest | Hook::Elicitation => {
+            Hook::PermissionPrompt if !has_key => self.registry.attach_to_call(new, resumed.is_some()).await,
+            Hook::PreToolUse | Hook::PermissionRequest | Hook::PermissionPrompt | Hook::Elicitation => {
                 self.registry.attach(new, resumed.is_some()).await
             }
         };
@@ -206,7 +230,7 @@ impl Bridge {
                 };
                 reply::pre_tool_use(ask, call.as_ref(), version)
             }
-            Hook::PermissionRequest => reply::permission_request(ask, call.as_ref()),
+            Hook::PermissionRequest | Hook::PermissionPrompt => reply::permission_request(ask, call.as_ref()),
             Hook::Elicitation => reply::elicitation(ask, call.as_ref()),
         })
     }

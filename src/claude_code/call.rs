@@ -8,8 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::registry::NamedCall;
+
 use super::client::Client;
 use super::version::Version;
+
+/// The event of the permission tool of `answerback run`. Claude Code has no event of this name.
+pub const PERMISSION_PROMPT: &str = "PermissionPrompt";
 
 /// The body is not a hook's JSON.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +96,18 @@ impl Call {
         // The whole body is read, so that JSON that is nested too deeply is refused wherever it is.
         let hook = HookInput::deserialize(serde_json::from_slice::<Value>(body)?)?;
         Ok(Self { client, hook })
+    }
+
+    /// Whether the permission tool of `answerback run` sends it.
+    pub(super) fn is_permission_prompt(&self) -> bool {
+        self.hook.hook_event_name == PERMISSION_PROMPT
+    }
+
+    /// Fills in what the permission tool does not know about its call.
+    pub(super) fn complete(&mut self, announced: NamedCall) {
+        self.hook.session_id = announced.key.session().to_owned();
+        self.hook.agent_id = announced.subagent;
+        self.client.agent_pid = announced.asker;
     }
 
     /// The text to keep with the ask. `body` is what the call was read from.

@@ -39,6 +39,9 @@ impl Mode {
     }
 }
 
+/// The value of [`Client::waits`] in a run that has the permission tool of `answerback run`.
+pub const TOOL_WAITS: &str = "tool";
+
 /// What the hook says about the client, in addition to the client's own JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
@@ -60,7 +63,7 @@ pub struct Client {
     /// The hook's own name for its call. It is the same if the call is sent again.
     #[serde(skip)]
     pub call: Option<String>,
-    /// Present if somebody started an unattended run so that it waits for permissions.
+    /// Present if somebody started an unattended run so that it waits for permissions: [`TOOL_WAITS`] if the run has our permission tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
 }
@@ -94,6 +97,11 @@ impl Client {
     /// Whether this is an unattended run of `claude -p`.
     pub(super) fn is_one_shot(&self) -> bool {
         self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
+    }
+
+    /// Whether this run asks the permission tool of `answerback run`.
+    pub(super) fn has_permission_tool(&self) -> bool {
+        self.waits.as_deref() == Some(TOOL_WAITS)
     }
 
     /// Whether this run can end and be resumed.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ask::{AskKey, KeyError, Kind, NewAsk, News, OnTimeout, Origin, Report};
 use crate::registry::NamedCall;
 
-use super::call::{BatchCall, Call, ReadError};
+use super::call::{BatchCall, Call, PERMISSION_PROMPT, ReadError};
 use super::client::Mode;
 use super::deadline::Deadline;
 use super::kinds::{self, InputError, PROBE_TOOL, Reported};
@@ -23,6 +23,8 @@ pub(super) enum HookEvent {
     Announce(Box<NewAsk>),
     /// The agent's dialog is open in the terminal, and the hook waits beside it. The call does not say which tool call it belongs to.
     Race(Box<NewAsk>),
+    /// An agent without a terminal asks the permission tool of `answerback run`, and waits for it.
+    Prompt(Box<NewAsk>),
     /// The agent is about to make a call, for which it may need permission. The hook does not wait.
     Name(NamedCall),
     /// The agent reports what became of a call.
@@ -82,7 +84,8 @@ pub(super) fn depends_on_version(call: &Call, rules: Rules) -> bool {
 
 /// The file that a person wants to see before they decide about a call.
 pub(super) fn file_to_read(call: &Call) -> Option<PathBuf> {
-    let kind = kinds::asked_by(&call.hook).filter(|_| call.hook.hook_event_name == "PermissionRequest")?;
+    let shows_call = call.hook.hook_event_name == "PermissionRequest" || call.is_permission_prompt();
+    let kind = kinds::asked_by(&call.hook).filter(|_| shows_call)?;
     kinds::of(kind).reads(&call.hook)
 }
 
@@ -117,6 +120,9 @@ pub(super) fn event(
         ("PreToolUse", Kind::Question) if mode != Mode::Race => HookEvent::Ask,
         ("PreToolUse", Kind::Question | Kind::Plan) => HookEvent::Announce,
         ("PreToolUse", Kind::Permission) => return Ok(named(call).map_or_else(HookEvent::Unusable, HookEvent::Name)),
+        // The tool asks the person, and must not be asked beside.
+        ("PermissionRequest", _) if call.client.has_permission_tool() => return Ok(HookEvent::Other),
+        (PERMISSION_PROMPT, Kind::Plan | Kind::Permission) => HookEvent::Prompt,
         ("PermissionRequest", Kind::Question) if mode != Mode::Race => return Ok(HookEvent::Other),
         ("PermissionRequest", Kind::Question | Kind::Plan | Kind::Permission) => HookEvent::Race,
         ("Elicitation", Kind::Form) => HookEvent::Ask,

@@ -5,6 +5,7 @@
 //! - `call`, `client`, `version`, `deadline`: what a call says.
 //! - `event`: what a call comes to. `reply`: what an outcome comes to. Both are pure.
 //! - `kinds`: what is special about each kind of ask. A new kind is a new file there.
+//! - `permission_tool`: what a run without a terminal asks for permission, instead of a person at a dialog.
 //! - `changed_file`: what is in a file that a call would change.
 //! - `transcript`: the records that Claude Code keeps of a session.
 //! - `settings`: our entries in Claude Code's settings files.
@@ -28,13 +29,14 @@ mod client;
 mod deadline;
 mod event;
 mod kinds;
+pub mod permission_tool;
 mod reply;
 pub mod settings;
 mod transcript;
 mod version;
 
 pub use bridge::{Bridge, CallError, Line, Resumed};
-pub use client::{Client, Mode};
+pub use client::{Client, Mode, TOOL_WAITS};
 pub use deadline::Deadline;
 pub use event::Rules;
 pub use kinds::PROBE_TOOL;

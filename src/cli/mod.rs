@@ -34,6 +34,7 @@ mod open;
 mod options;
 mod pair;
 mod pending;
+mod permission_tool;
 mod programs;
 mod qr;
 mod restart;
@@ -103,6 +104,8 @@ enum Command {
     Stop(stop::Args),
     Completions(completions::Args),
     Man(man::Args),
+    #[command(hide = true)]
+    PermissionTool(permission_tool::Args),
 }
 
 /// Runs the command that the command line names.
@@ -134,6 +137,7 @@ pub fn run() -> ExitCode {
         Command::Stop(args) => stop::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
+        Command::PermissionTool(args) => permission_tool::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -6,10 +6,12 @@ use std::process::Command;
 use anstream::eprintln;
 
 use crate::api::{AskView, State};
+use crate::claude_code::{TOOL_WAITS, permission_tool};
 use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::run::WAITS;
 use super::{client, which};
 
 /// Go on with a one-shot run that was deferred, once its question is answered
@@ -48,8 +50,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let directory = ask.project.as_deref().unwrap_or("/");
     eprintln!("Resuming session {} in {}", one_line(&ask.session), one_line(directory));
     let error = Command::new("claude")
-        .args(["-p", "--resume", &ask.session, "--permission-prompt-tool", "stdio"])
+        .args(permission_tool::options(&std::env::current_exe()?))
+        .args(["-p", "--resume", &ask.session])
         .args(&args.arguments)
+        .env(WAITS, TOOL_WAITS)
         .current_dir(directory)
         .exec();
     Err(hinted(

@@ -2,19 +2,24 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
+use crate::claude_code::{TOOL_WAITS, permission_tool};
 use crate::doctor::{self, Finding, Level};
 
 use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_path;
 
-/// Run Claude Code headless with the tool it asks questions with
+/// The variable that tells the hooks of a run who asks the person.
+pub(super) const WAITS: &str = "ANSWERBACK_WAITS";
+
+/// Run Claude Code headless so that it can ask you
 ///
-/// Since 2.1.187, one-shot runs (claude -p) have no tool to ask questions with unless somebody could be asked for permission. This
-/// adds what is needed, checks that the hook is installed, and passes everything else through: arguments, input, output, signals
-/// and the exit code.
+/// A one-shot run (claude -p) has nobody to ask. This gives it a tool that asks you through Answerback: its questions and plans wait for
+/// you, and its permissions too, if they come to Answerback in this project (install --permissions). This checks that the hook is
+/// installed, and passes everything else through: arguments, input, output, signals and the exit code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback run -- claude -p 'Set up the project; ask me what you need to know'\n  \
@@ -26,13 +31,18 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let command = able_to_ask(&args.command);
+    let (command, asks_tool) = able_to_ask(&args.command, &std::env::current_exe()?);
     let brings_settings = command.iter().any(|argument| is_option(argument, "--settings"));
     if !brings_settings {
         check_hook()?;
     }
     let [program, arguments @ ..] = command.as_slice() else { return Ok(Exit::Failure) };
-    let error = Command::new(program).args(arguments).exec();
+    let mut claude = Command::new(program);
+    claude.args(arguments);
+    if asks_tool {
+        claude.env(WAITS, TOOL_WAITS);
+    }
+    let error = claude.exec();
     Err(hinted(format!("cannot run {}: {error}", program.display()), "Is Claude Code installed, and in the PATH?"))
 }
 
@@ -50,20 +60,21 @@ fn check_hook() -> anyhow::Result<()> {
     }
 }
 
-/// Adds the option that a one-shot run needs, right after the word that names Claude Code. Its value is never used, because the hook
-/// answers first.
-fn able_to_ask(command: &[OsString]) -> Vec<OsString> {
+/// Adds the options that a one-shot run needs, right after the word that names Claude Code. Returns also whether they were added. They
+/// are not if the command brings a tool of its own, or is no one-shot run. `this` is this program.
+fn able_to_ask(command: &[OsString], this: &Path) -> (Vec<OsString>, bool) {
     let mut command = command.to_vec();
     let Some(claude) = command.iter().position(|word| word.to_string_lossy().contains("claude")) else {
-        return command;
+        return (command, false);
     };
     let arguments = &command[claude + 1..];
     let is_one_shot = arguments.iter().any(|argument| is_option(argument, "--print") || is_short(argument, 'p'));
-    let is_able = arguments.iter().any(|argument| is_option(argument, "--permission-prompt-tool"));
-    if is_one_shot && !is_able {
-        command.splice(claude + 1..claude + 1, ["--permission-prompt-tool".into(), "stdio".into()]);
+    let is_able = arguments.iter().any(|argument| is_option(argument, permission_tool::OPTION));
+    let needs_tool = is_one_shot && !is_able;
+    if needs_tool {
+        command.splice(claude + 1..claude + 1, permission_tool::options(this).map(OsString::from));
     }
-    command
+    (command, needs_tool)
 }
 
 /// `-p`, or with others as in `-cp`.
@@ -84,20 +95,26 @@ mod tests {
 
     #[test]
     fn a_one_shot_run_is_made_able_to_ask_and_nothing_else_changes() {
-        let command = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let words = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let this = Path::new("/bin/answerback");
+        let added = permission_tool::options(this).join(" ");
         for (given, expected) in [
-            ("claude -p hello", "claude --permission-prompt-tool stdio -p hello"),
-            ("claude --print hello", "claude --permission-prompt-tool stdio --print hello"),
-            ("claude --permission-prompt-tool mcp__x -p hello", "claude --permission-prompt-tool mcp__x -p hello"),
-            ("claude --permission-prompt-tool=stdio -p hello", "claude --permission-prompt-tool=stdio -p hello"),
-            ("claude hello", "claude hello"),
-            ("claude --printer", "claude --printer"),
-            ("claude -cp hello", "claude --permission-prompt-tool stdio -cp hello"),
-            ("env A=1 timeout 9 claude -p x", "env A=1 timeout 9 claude --permission-prompt-tool stdio -p x"),
-            ("npx @anthropic-ai/claude-code -p x", "npx @anthropic-ai/claude-code --permission-prompt-tool stdio -p x"),
-            ("mkdir -p x", "mkdir -p x"),
+            ("claude -p hello", format!("claude {added} -p hello")),
+            ("claude --print hello", format!("claude {added} --print hello")),
+            ("claude -cp hello", format!("claude {added} -cp hello")),
+            ("env A=1 timeout 9 claude -p x", format!("env A=1 timeout 9 claude {added} -p x")),
+            ("npx @anthropic-ai/claude-code -p x", format!("npx @anthropic-ai/claude-code {added} -p x")),
         ] {
-            assert_eq!(able_to_ask(&command(given)), command(expected));
+            assert_eq!(able_to_ask(&words(given), this), (words(&expected), true));
+        }
+        for given in [
+            "claude --permission-prompt-tool mcp__x -p hello",
+            "claude --permission-prompt-tool=stdio -p hello",
+            "claude hello",
+            "claude --printer",
+            "mkdir -p x",
+        ] {
+            assert_eq!(able_to_ask(&words(given), this), (words(given), false));
         }
     }
 }

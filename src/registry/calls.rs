@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::ask::AskKey;
+use crate::ask::{Ask, AskKey};
 
 use super::race::Fingerprint;
 
@@ -24,6 +24,18 @@ pub struct NamedCall {
     pub subagent: Option<String>,
     /// The digest of the call's input.
     pub digest: String,
+}
+
+impl NamedCall {
+    /// The call behind an ask.
+    pub fn of(ask: &Ask) -> Self {
+        Self {
+            key: ask.key.clone(),
+            asker: ask.asker.clone(),
+            subagent: ask.subagent().map(ToOwned::to_owned),
+            digest: ask.digest.clone().unwrap_or_default(),
+        }
+    }
 }
 
 /// What is known about the call of an asker that does not name it.
@@ -53,6 +65,12 @@ impl Calls {
         push(&mut self.state().coming, call, MAX_COMING);
     }
 
+    /// The calls with this id that nobody has asked about. There is more than one if two sessions use the same id.
+    pub(super) fn with_id(&self, tool_use_id: &str) -> Vec<NamedCall> {
+        let state = self.state();
+        state.coming.iter().filter(|call| call.key.tool_use_id() == tool_use_id).cloned().collect()
+    }
+
     /// A call is over, whether or not anybody asked about it.
     pub(super) fn end(&self, key: &AskKey) {
         self.end_where(|call| call.key == *key);
@@ -74,6 +92,11 @@ impl Calls {
         for call in over {
             push(&mut state.over, call, MAX_OVER);
         }
+    }
+
+    /// Somebody asks about this very call.
+    pub(super) fn take_named(&self, key: &AskKey) {
+        self.state().coming.retain(|call| call.key != *key);
     }
 
     /// Takes the oldest call that fits. Equal calls are taken in the order in which they were announced.
@@ -135,6 +158,17 @@ mod tests {
         assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t1")));
         assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t3")));
         assert_eq!(calls.take(fingerprint("7", "a")), Known::Unknown);
+    }
+
+    #[test]
+    fn a_call_is_found_by_its_id_until_it_is_over() {
+        let calls = Calls::default();
+        let (first, second) = (call("t1", "a", None), call("t2", "a", Some("sub")));
+        calls.announce(first.clone());
+        calls.announce(second.clone());
+        assert_eq!((calls.with_id("t1"), calls.with_id("t2")), (vec![first], vec![second]));
+        calls.end(&key("t1"));
+        assert!(calls.with_id("t1").is_empty());
     }
 
     #[test]

@@ -146,7 +146,10 @@ impl OpenAsks {
             }
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
-                    if ask.racing && ask.kind.is_announced() && open.waiters.parking().arrivals == 0 {
+                    if ask.may_be_answered_elsewhere()
+                        && ask.kind.is_announced()
+                        && open.waiters.parking().arrivals == 0
+                    {
                         self.keep_unclaimed(ask);
                     }
                     open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));
@@ -202,8 +205,17 @@ impl OpenAsks {
 
     /// An ask that was settled before its dialog came, for that dialog.
     pub(super) fn claim(&self, fingerprint: Fingerprint<'_>) -> Option<Arc<Ask>> {
+        self.claim_where(|ask| fingerprint.fits(ask))
+    }
+
+    /// The same for an asker that names its call.
+    pub(super) fn claim_named(&self, key: &AskKey) -> Option<Arc<Ask>> {
+        self.claim_where(|ask| ask.key == *key)
+    }
+
+    fn claim_where(&self, fits: impl Fn(&Ask) -> bool) -> Option<Arc<Ask>> {
         let mut unclaimed = self.unclaimed();
-        let index = unclaimed.iter().position(|ask| fingerprint.fits(ask))?;
+        let index = unclaimed.iter().position(|ask| fits(ask))?;
         unclaimed.remove(index)
     }
 

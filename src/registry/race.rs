@@ -42,6 +42,23 @@ impl Registry {
         self.0.calls.announce(call);
     }
 
+    /// Opens the ask of a call that an agent is about to make. The asker comes later.
+    pub async fn announce(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
+        let ask = self.open(new).await?;
+        self.announce_call(NamedCall::of(&ask));
+        Ok(ask)
+    }
+
+    /// The call with this id that an agent has announced and that is not over. `None` also if several sessions use the id, because then
+    /// nobody knows whose call it is.
+    pub fn announced_call(&self, tool_use_id: &str) -> Option<NamedCall> {
+        let mut found = self.0.calls.with_id(tool_use_id);
+        let open = self.0.open.all().into_iter().filter(|ask| ask.key.tool_use_id() == tool_use_id);
+        found.extend(open.map(|ask| NamedCall::of(&ask)));
+        let newest = found.pop()?;
+        found.iter().all(|other| other.key == newest.key).then_some(newest)
+    }
+
     /// Parks an asker that does not name its call: on the ask that its call has opened, or on one of its own. See
     /// [`attach`](Self::attach) for `resumed`.
     pub async fn attach_to_race(&self, mut new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
@@ -71,6 +88,19 @@ impl Registry {
             && ask.stands_for_returning_asker()
         {
             return Ok(Attached::Settled(ask));
+        }
+        self.attach(new, resumed).await
+    }
+
+    /// Parks an asker that names its call, which an agent has announced before.
+    pub async fn attach_to_call(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+        self.0.calls.take_named(&new.key);
+        if let Some(ask) = self.0.open.claim_named(&new.key) {
+            return Ok(Attached::Settled(ask));
+        }
+        // An answer is for one call. If a settled ask has its name, the name was used before.
+        if !resumed && self.get(&new.key).await?.is_some_and(|ask| !ask.is_open()) {
+            return Ok(Attached::Over);
         }
         self.attach(new, resumed).await
     }

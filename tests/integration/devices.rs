@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::http::{Reply, Request};
 use crate::phone::{LAN, Phone, TlsStream, admin};
 use crate::threads::until_asleep;
-use crate::world::{ANSWERBACK, World, question, until};
+use crate::world::{ANSWERBACK, World, make_program, question, until};
 
 /// A browser of this machine.
 fn page(world: &World, token: Option<&str>, line: &str, body: &Value) -> Reply {
@@ -226,8 +226,7 @@ fn the_page_is_opened_with_a_code_or_its_address_is_told() {
 
     let opened = world.home().join("opened");
     let script = world.home().join("browser.sh");
-    std::fs::write(&script, format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", opened.display())).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    make_program(&script, format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", opened.display()).as_bytes());
     let mut command = world.command(ANSWERBACK);
     let browsers = format!("/nonexistent/browser:{}", script.display());
     let output = command.arg("open").env("BROWSER", browsers).output().unwrap();

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::world::{ANSWERBACK, HOOK, World, question};
+use crate::world::{ANSWERBACK, HOOK, World, copy_program, make_program, question};
 
 /// A world with a project that has the hook, and a Claude Code of some version.
 pub(crate) struct Project {
@@ -32,9 +32,7 @@ impl Project {
     }
 
     pub(crate) fn claude(&self, script: &str) {
-        let path = self.bin.join("claude");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        make_program(&self.bin.join("claude"), format!("#!/bin/sh\n{script}\n").as_bytes());
     }
 
     pub(crate) fn settings(&self) -> PathBuf {
@@ -129,7 +127,7 @@ fn faults_of_the_settings() {
 fn faults_of_the_programs() {
     let project = Project::new();
     let alone = project.bin.join("answerback");
-    fs::copy(ANSWERBACK, &alone).unwrap();
+    copy_program(ANSWERBACK, &alone);
     let (code, findings) = project.doctor_of(&alone);
     assert_eq!(code, 1);
     expect(&findings, "program", "error", "missing");
@@ -210,10 +208,13 @@ fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
     };
     let output = run(&project.dir, &["claude", "-p", "ask me", "--model", "x"]);
     assert_eq!(output.status.code(), Some(7));
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap(),
-        "[--permission-prompt-tool][stdio][-p][ask me][--model][x]input"
-    );
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let (added, given) = stdout.split_once("][-p]").unwrap();
+    assert_eq!(given, "[ask me][--model][x]input");
+    let config = added.strip_prefix("[--permission-prompt-tool][mcp__answerback__permission][--mcp-config=").unwrap();
+    let config: Value = serde_json::from_str(config).unwrap();
+    let server = &config["mcpServers"]["answerback"];
+    assert_eq!((&server["command"], &server["args"]), (&json!(ANSWERBACK), &json!(["permission-tool"])));
     let refused = run(project.world.home(), &["claude", "-p", "ask me"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("answerback install"), "{refused:?}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use answerback_hook::start::create_state_dir;
 use serde_json::json;
 
-use crate::world::{HOOK, Hook, World, call, question};
+use crate::world::{HOOK, Hook, World, call, copy_program, question};
 
 /// The hook promises to end within this time.
 const SOON: Duration = Duration::from_secs(2);
@@ -29,7 +29,7 @@ fn failed_open(hook: Hook) -> String {
 fn the_hook_fails_open_without_a_daemon_to_start() {
     let mut world = World::new();
     let alone = world.home().join("answerback-hook");
-    fs::copy(HOOK, &alone).unwrap();
+    copy_program(HOOK, &alone);
     let ask = call("s", "t", &[question("Which?")]).to_string();
     let huge = vec![b' '; 10 * 1024 * 1024];
     for (stdin, complaint) in

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::threads::until_asleep;
-use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, signal, until};
+use crate::world::{ANSWERBACK, HOOK, Hook, World, call, copy_program, make_program, question, signal, until};
 
 #[test]
 fn a_daemon_leaves_no_core_dumps() {
@@ -94,12 +94,11 @@ fn a_daemon_that_is_killed_while_it_starts_is_started_once_more() {
     let mut world = World::new();
     let bin = world.home().join("bin");
     fs::create_dir(&bin).unwrap();
-    fs::copy(HOOK, bin.join("answerback-hook")).unwrap();
+    copy_program(HOOK, &bin.join("answerback-hook"));
     // The first daemon dies before it can report anything.
     let script =
         format!("#!/bin/sh\nif mkdir \"$HOME/died\" 2>/dev/null; then kill -9 $$; fi\nexec {ANSWERBACK} \"$@\"\n");
-    fs::write(bin.join("answerback"), script).unwrap();
-    fs::set_permissions(bin.join("answerback"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    make_program(&bin.join("answerback"), script.as_bytes());
     let hook = world.hook_of(bin.join("answerback-hook"), call("s", "t", &[question("Which?")]).to_string().as_bytes());
     world.until_open("s__t");
     world.answer("s__t", &json!({"Which?": "A"})).expect(200);

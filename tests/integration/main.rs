@@ -46,6 +46,7 @@ mod notify;
 mod pairing;
 mod perhaps;
 mod permission;
+mod permission_tool;
 mod phone;
 mod picker;
 mod plan;

@@ -3,14 +3,13 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::http::{Reply, Request};
 use crate::receiver::Receiver;
-use crate::world::{ANSWERBACK, HOOK, Hook, World, call, question, until};
+use crate::world::{ANSWERBACK, HOOK, Hook, World, call, make_program, question, until};
 
 const PUBLIC: &str = "https://answers.example.org";
 
@@ -227,8 +226,7 @@ fn the_desktop_command_gets_text_as_plain_arguments() {
     let mut world = World::new();
     let script = world.home().join("show");
     let dump = world.home().join("show.out");
-    fs::write(&script, "#!/bin/sh\nprintf '%s\\0' \"$@\" >\"$0.out\"\n").unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    make_program(&script, b"#!/bin/sh\nprintf '%s\\0' \"$@\" >\"$0.out\"\n");
     world.write_config(&format!(
         "port = 0\n[notify]\ndetails = true\n[notify.desktop]\ncommand = [\"{}\", \"{{title}}\", \"{{body}}\", \"-u={{url}}\", \"$HOME {{x}}\", \"end\"]\n",
         script.display()

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::faults::Faults;
-use crate::world::{HOOK, World, call, question, signal, until};
+use crate::world::{HOOK, World, call, copy_program, question, signal, until};
 
 /// The promised two seconds, and some time to start a process on a busy machine.
 const DIALOG: Duration = Duration::from_millis(2200);
@@ -65,7 +65,7 @@ fn session_end(_: usize) -> Value {
 fn no_daemon_program() {
     let mut world = World::new();
     let alone = world.home().join("answerback-hook");
-    fs::copy(HOOK, &alone).unwrap();
+    copy_program(HOOK, &alone);
     let times = (0..rounds()).map(|round| {
         let hook = world.hook_of(&alone, small(round).to_string().as_bytes());
         let started = hook.started;

@@ -41,6 +41,21 @@ pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> 
     }
 }
 
+/// Makes a program. Another process writes the file: if this one did, another test could start a process while the file is open for
+/// writing, and a program that is open for writing cannot be run.
+pub(crate) fn make_program(path: &Path, content: &[u8]) {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(content).unwrap();
+    assert!(writer.wait().unwrap().success());
+}
+
+/// Makes a copy of a program.
+pub(crate) fn copy_program(from: &str, to: &Path) {
+    make_program(to, &fs::read(from).unwrap());
+}
+
 pub(crate) fn question(text: &str) -> Value {
     json!({"question": text, "header": "Pick", "multiSelect": false, "options": [
         {"label": "A", "description": "first"}, {"label": "B", "description": "second"}]})

@@ -83,8 +83,8 @@ covered("a plain run that waits outlives its daemon", async (world) => {
   const run = plainRun(world, call);
   await world.daemon.opened(call);
   await world.daemon.restarted(await world.daemon.kill());
-  const [open] = await world.daemon.opened(call);
-  await world.daemon.decide(open, "Allow once");
+  // If the daemon was killed before it could tell the hook that its call is stored, the call comes in again, without its id.
+  await world.daemon.decide(await world.daemon.openedKind("permission"), "Allow once");
   assert.deepEqual(await result(world, call), { text: "42", isError: false });
   await ended(world, run);
 });
@@ -129,6 +129,69 @@ covered("answerback run: a plan waits, is approved, and its edits are accepted",
   expectIncludes((await result(world, showing)).text, "User has approved your plan");
   await world.shown(making);
   assert.equal(await world.file("basket.mjs"), "export {};\n");
+  await ended(world, run);
+});
+
+covered("answerback run: a plan is sent back with words", async (world) => {
+  const [writing, showing] = [writePlan(PLAN), exitPlanMode()];
+  world.model.then(writing, showing);
+  const run = ourRun(world, ["--permission-mode", "plan"], writing);
+  const [open] = await world.daemon.opened(showing);
+  await world.daemon.decide(open, "Keep planning", { note: "tests first" });
+  expectIncludes((await result(world, showing)).text, "tests first");
+  await ended(world, run);
+});
+
+covered("answerback run: two at once, one allowed and one denied", async (world) => {
+  const [first, second] = [bash(COMMAND), bash("node -p 1+1")];
+  const run = ourRun(world, [], first, second);
+  const [open] = await world.daemon.opened(first);
+  await world.daemon.decide(open, "Allow once");
+  const [other] = await world.daemon.opened(second);
+  await world.daemon.decide(other, "Deny");
+  assert.deepEqual(await result(world, first), { text: "42", isError: false });
+  assert.equal((await result(world, second)).isError, true);
+  await ended(world, run);
+});
+
+covered("answerback run: what is handed back to a terminal is denied, because there is none", async (world) => {
+  const call = bash(COMMAND);
+  const run = ourRun(world, [], call);
+  const [open] = await world.daemon.opened(call);
+  await world.daemon.release(open);
+  const { text, isError } = await result(world, call);
+  assert.equal(isError, true);
+  expectIncludes(text, "this run has no terminal");
+  await ended(world, run);
+});
+
+covered("answerback run: a run that is killed takes its question back", async (world) => {
+  const call = bash(COMMAND);
+  const run = ourRun(world, [], call);
+  const [open] = await world.daemon.opened(call);
+  run.child.kill("SIGKILL");
+  await within("the run ending", run.exited);
+  assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
+  await world.noHookLeft();
+});
+
+covered("answerback run: a permission outlives its daemon", async (world) => {
+  const call = bash(COMMAND);
+  const run = ourRun(world, [], call);
+  await world.daemon.opened(call);
+  await world.daemon.restarted(await world.daemon.kill());
+  const [open] = await world.daemon.opened(call);
+  await world.daemon.decide(open, "Allow once");
+  assert.deepEqual(await result(world, call), { text: "42", isError: false });
+  await ended(world, run);
+});
+
+scenario("unattended: answerback run: with permissions not covered, they are denied at once", async (world) => {
+  const call = bash(COMMAND);
+  const run = ourRun(world, [], call);
+  const { text, isError } = await result(world, call);
+  assert.equal(isError, true);
+  expectIncludes(text, "answerback install --permissions");
   await ended(world, run);
 });
 

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::world::{World, question, until};
+use crate::world::{World, make_program, question, until};
 
 use super::page::{Page, path};
 
@@ -85,8 +84,7 @@ fn the_page_about_headless_runs() {
     let world = World::new();
     let claude = world.home().join("bin/claude");
     fs::create_dir(claude.parent().unwrap()).unwrap();
-    fs::write(&claude, STAND_IN).unwrap();
-    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
+    make_program(&claude, STAND_IN.as_bytes());
     thread::scope(|scope| {
         scope.spawn(|| {
             // The first run waits for its answer. The second one stops, and the page itself answers it.
@@ -102,7 +100,7 @@ fn the_page_about_headless_runs() {
     let runs: Vec<&str> = runs.lines().collect();
     let [first, deferred, resumed] = runs.as_slice() else { panic!("{runs:?}") };
     for run in &runs {
-        assert!(run.contains("--permission-prompt-tool stdio"), "{run}");
+        assert!(run.contains("--permission-prompt-tool mcp__answerback__permission"), "{run}");
     }
     assert!(first.contains(r#""Which database?":"PostgreSQL""#), "{first}");
     assert!(deferred.contains(r#""permissionDecision":"defer""#), "{deferred}");

@@ -1,0 +1,116 @@
+//! `answerback permission-tool`: the MCP server that `answerback run` gives to Claude Code. Each call becomes a run of the hook, which
+//! finds the daemon, starts it, and outlives its restarts.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::claude_code::TOOL_WAITS;
+use crate::claude_code::permission_tool::{self, Decide, Request};
+
+use super::exit::Exit;
+use super::programs::hook_program;
+use super::run::WAITS;
+
+/// Claude Code gives up on a tool that is silent for half an hour.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
+
+/// Serve the permission tool of `answerback run`
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+/// The hooks that wait for a decision, by the id of the request.
+#[derive(Clone, Default)]
+struct Waiting(Arc<Mutex<HashMap<String, Child>>>);
+
+impl Waiting {
+    fn hooks(&self) -> MutexGuard<'_, HashMap<String, Child>> {
+        // No code that holds this lock can panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a hook, and takes its question back if it is still open. Returns whether the hook was there.
+    fn end(&self, id: &Value) -> bool {
+        let Some(mut hook) = self.hooks().remove(&id.to_string()) else { return false };
+        // It may have ended by itself.
+        drop(hook.kill());
+        drop(hook.wait());
+        true
+    }
+}
+
+pub(super) fn run(_: &Args) -> anyhow::Result<Exit> {
+    let hook = hook_program()?;
+    let directory = std::env::current_dir()?;
+    let waiting = Waiting::default();
+    for line in io::stdin().lock().lines() {
+        match permission_tool::read(&line?) {
+            Request::Reply(reply) => send(&reply)?,
+            Request::Decide(decide) => {
+                let (hook, directory, waiting) = (hook.clone(), directory.clone(), waiting.clone());
+                thread::spawn(move || {
+                    let output = ask(&hook, &directory, &decide, &waiting).unwrap_or_else(|error| {
+                        eprintln!("answerback: a call is denied, because nobody could be asked: {error}");
+                        Some(Vec::new())
+                    });
+                    // If this fails, nobody reads our output, and there is nobody to tell.
+                    drop(output.map(|output| send(&decide.reply(&output))));
+                });
+            }
+            Request::Cancel(id) => drop(waiting.end(&id)),
+            Request::Nothing => {}
+        }
+    }
+    // Claude Code has ended. The hooks see that nobody reads their output, and end too.
+    Ok(Exit::Success)
+}
+
+/// What the hook prints about a call: the decision, or nothing. `None` if the call was cancelled.
+fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> io::Result<Option<Vec<u8>>> {
+    let mut hook = Command::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // What Claude Code says about itself to its hooks, it does not say to its servers.
+        .env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
+        .env("CLAUDE_CODE_SESSION_ATTENDED", "0")
+        .env_remove("CLAUDE_PID")
+        .env(WAITS, TOOL_WAITS)
+        .spawn()?;
+    let (stdin, stdout) = (hook.stdin.take(), hook.stdout.take());
+    waiting.hooks().insert(decide.id.to_string(), hook);
+    let (sender, output) = mpsc::channel();
+    let input = decide.hook_input(directory).to_string();
+    thread::spawn(move || {
+        let mut printed = Vec::new();
+        let said = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes()));
+        let read = said.and_then(|()| stdout.map_or(Ok(0), |mut stdout| stdout.read_to_end(&mut printed)));
+        // If this fails, the other thread has ended with the process.
+        drop(sender.send(read.map(|_| printed)));
+    });
+    let mut signs = 0;
+    let output = loop {
+        match output.recv_timeout(SIGN_OF_LIFE) {
+            Ok(output) => break output,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break Ok(Vec::new()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                signs += 1;
+                decide.sign_of_life(signs).map_or(Ok(()), |sign| send(&sign))?;
+            }
+        }
+    };
+    let was_waiting = waiting.end(&decide.id);
+    Ok(was_waiting.then_some(output?))
+}
+
+/// Writes one message.
+fn send(message: &Value) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{message}")?;
+    stdout.flush()
+}
