@@ -1,9 +1,10 @@
 //! Callers, and what each of them may do.
 
-use crate::ask::{AskKey, Channel, Source};
+use crate::ask::{Ask, AskKey, Channel, Source};
 use crate::store::Device;
 
 use super::Ticket;
+use super::process::was_started_by;
 
 /// The longest name of a client program that is kept, in characters.
 const MAX_AGENT: usize = 64;
@@ -33,8 +34,8 @@ const COMPANION: &[Scope] = &[Scope::Read, Scope::Answer, Scope::Close, Scope::A
 pub enum Caller {
     /// Somebody without a token.
     Anonymous,
-    /// A program of our user: on the socket, or with the token of `daemon.json`.
-    Program { scopes: &'static [Scope], source: Source },
+    /// A program of our user: on the socket, or with the token of `daemon.json`. On the socket, the system may tell which process it is.
+    Program { scopes: &'static [Scope], source: Source, process: Option<i32> },
     /// A browser or a phone that is signed in.
     Device { id: i64, source: Source },
     /// A hook over HTTP. It can settle nothing, so it is no source.
@@ -45,13 +46,13 @@ pub enum Caller {
 
 impl Caller {
     /// A program on the socket. The kernel says that it is our user's, so it may do everything.
-    pub(super) fn on_socket(agent: Option<&str>) -> Self {
-        Self::Program { scopes: EVERYTHING, source: source(Channel::Socket, agent) }
+    pub(super) fn on_socket(process: Option<i32>, agent: Option<&str>) -> Self {
+        Self::Program { scopes: EVERYTHING, source: source(Channel::Socket, agent), process }
     }
 
     /// A program with the token of `daemon.json`.
     pub(super) fn with_token(agent: Option<&str>) -> Self {
-        Self::Program { scopes: COMPANION, source: source(Channel::Token, agent) }
+        Self::Program { scopes: COMPANION, source: source(Channel::Token, agent), process: None }
     }
 
     /// A device that is signed in.
@@ -97,6 +98,13 @@ impl Caller {
         }
     }
 
+    /// Whether the agent that asks has started this caller. `false` if that cannot be known.
+    pub fn is_started_by_asker_of(&self, ask: &Ask) -> bool {
+        let Self::Program { process: Some(process), .. } = self else { return false };
+        let asker = ask.asker.as_deref().and_then(|asker| asker.parse().ok());
+        asker.is_some_and(|asker| was_started_by(*process, asker))
+    }
+
     /// The author of what this caller settles.
     pub fn source(&self) -> Option<Source> {
         match self {
@@ -116,7 +124,6 @@ fn source(channel: Channel, agent: Option<&str>) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::Ask;
     use crate::ask::samples::ask;
 
     fn ticket(ask: &Ask) -> Caller {
@@ -129,7 +136,7 @@ mod tests {
         let device = Caller::Device { id: 1, source: source(Channel::Device, None) };
         for (caller, rights) in [
             (Caller::Anonymous, &[][..]),
-            (Caller::on_socket(None), EVERYTHING),
+            (Caller::on_socket(None, None), EVERYTHING),
             (Caller::with_token(None), COMPANION),
             (device, COMPANION),
             (Caller::Hook, &[Scope::Hook]),

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// Where a request comes from, as far as that can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Entrance {
-    /// A program of our user.
-    Socket,
+    /// A program of our user: this process, if the system tells.
+    Socket { process: Option<i32> },
     /// This machine.
     Local { local: SocketAddr, remote: SocketAddr },
     /// Anywhere, through the proxy at this address.
@@ -26,13 +26,13 @@ pub(super) struct Blamed {
 impl Entrance {
     /// Whether the tokens of `daemon.json` and launch codes count here. They are for this machine.
     pub(super) fn is_local(self) -> bool {
-        matches!(self, Self::Socket | Self::Local { .. })
+        matches!(self, Self::Socket { .. } | Self::Local { .. })
     }
 
     /// The machine to blame for a failed attempt; `None` on the socket, where the kernel vouches for the caller.
     pub(super) fn blamed(self) -> Option<Blamed> {
         let (address, behind_proxy) = match self {
-            Self::Socket => return None,
+            Self::Socket { .. } => return None,
             Self::Local { remote, .. } => (remote.ip(), false),
             Self::Lan(address) => (address, false),
             Self::Public(address) => (address, true),
@@ -62,6 +62,6 @@ mod tests {
         assert_eq!(blamed("fd00::2"), blamed("fd00::ffff:3"));
         assert_ne!(blamed("fd00::2"), blamed("fd00:0:0:1::2"));
         assert_ne!(blamed("127.0.0.1"), Entrance::Public("127.0.0.1".parse().unwrap()).blamed());
-        assert_eq!(Entrance::Socket.blamed(), None);
+        assert_eq!(Entrance::Socket { process: None }.blamed(), None);
     }
 }

@@ -12,6 +12,7 @@ mod launch_code;
 mod loopback;
 mod mac;
 mod pairing;
+mod process;
 mod throttle;
 mod ticket;
 mod token;
@@ -110,8 +111,8 @@ impl Access {
         presented: Option<&[u8]>,
         agent: Option<&str>,
     ) -> Result<Option<Caller>, StoreError> {
-        if entrance == Entrance::Socket {
-            return Ok(Some(Caller::on_socket(agent)));
+        if let Entrance::Socket { process } = entrance {
+            return Ok(Some(Caller::on_socket(process, agent)));
         }
         let Some(presented) = presented else { return Ok(Some(Caller::Anonymous)) };
         if let Some(ticket) = self.0.tickets.check(presented) {
@@ -148,7 +149,7 @@ impl Access {
         agent: Option<&str>,
     ) -> Result<Token, SignInError> {
         match entrance {
-            Entrance::Socket => {}
+            Entrance::Socket { .. } => {}
             Entrance::Local { local, remote } if loopback::is_own_user(local, remote).await => {}
             Entrance::Local { .. } => {
                 tracing::warn!("another user was kept from signing in with a launch code");

@@ -6,6 +6,7 @@ use super::*;
 use crate::ask::samples::ask;
 use crate::store::samples::in_scratch_dir;
 
+const SOCKET: Entrance = Entrance::Socket { process: None };
 const AGENT: Option<&str> = Some("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
 
 struct World {
@@ -24,7 +25,7 @@ impl World {
 
     async fn sign_in(&self) -> Token {
         let launch = self.access.launch().unwrap();
-        self.access.sign_in(Entrance::Socket, launch.code.reveal(), None, AGENT).await.unwrap()
+        self.access.sign_in(SOCKET, launch.code.reveal(), None, AGENT).await.unwrap()
     }
 
     async fn pair(&self) -> Token {
@@ -73,8 +74,8 @@ async fn the_entrance_decides_which_credentials_count() {
             assert!(world.identify(entrance, Some(bad)).await.is_none(), "{entrance:?} {bad}");
         }
     }
-    assert!(is_program(world.identify(Entrance::Socket, None).await));
-    assert!(is_program(world.identify(Entrance::Socket, Some("guess")).await));
+    assert!(is_program(world.identify(SOCKET, None).await));
+    assert!(is_program(world.identify(SOCKET, Some("guess")).await));
 }
 
 #[tokio::test]
@@ -86,9 +87,9 @@ async fn a_launch_code_is_for_this_machine_and_is_not_used_up_elsewhere() {
         let refused = sign_in(entrance, launch.code.reveal()).await;
         assert!(matches!(refused, Err(SignInError::OtherMachine)), "{entrance:?}");
     }
-    assert!(matches!(sign_in(Entrance::Socket, "guess").await, Err(SignInError::BadCode)));
-    sign_in(Entrance::Socket, launch.code.reveal()).await.unwrap();
-    assert!(matches!(sign_in(Entrance::Socket, launch.code.reveal()).await, Err(SignInError::BadCode)));
+    assert!(matches!(sign_in(SOCKET, "guess").await, Err(SignInError::BadCode)));
+    sign_in(SOCKET, launch.code.reveal()).await.unwrap();
+    assert!(matches!(sign_in(SOCKET, launch.code.reveal()).await, Err(SignInError::BadCode)));
     let devices = world.access.devices().await.unwrap();
     let seen: Vec<_> = devices.iter().map(|device| (device.name.as_str(), device.kind)).collect();
     assert_eq!(seen, [("Firefox on Linux", DeviceKind::Page)]);
@@ -134,7 +135,7 @@ fn the_socket_is_never_throttled() {
     let now = Instant::now();
     let failed = |entrance: Entrance| entrance.blamed().and_then(|blamed| throttle.failed(blamed, now));
     for _ in 0..20 {
-        assert_eq!(failed(Entrance::Socket), None);
+        assert_eq!(failed(SOCKET), None);
         failed(local());
     }
     assert!(failed(local()).is_some());

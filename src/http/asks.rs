@@ -174,6 +174,7 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     params(Key), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts. It is on disk."),
     (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
+    (status = 403, description = "The agent that asks has started the caller (`asker-itself`), or a notification does not answer this kind (`no-buttons`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),

@@ -71,9 +71,9 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     loop {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
-                if is_own_user(&stream) {
+                if let Some(peer) = own_program(&stream) {
                     let plain = PlainStream::from(stream);
-                    tokio::spawn(server.connection(graceful.watcher(), Peer::Socket, Some(plain.clone()), plain));
+                    tokio::spawn(server.connection(graceful.watcher(), peer, Some(plain.clone()), plain));
                 }
             }),
             accepted = accept_tcp(&listeners.tcp) => accepted.map(|(stream, local, remote)| {
@@ -198,13 +198,14 @@ impl Server {
     }
 }
 
-/// Asks the kernel which user is at the other end.
-fn is_own_user(stream: &UnixStream) -> bool {
+/// Asks the kernel who is at the other end. `None` if it is another user.
+fn own_program(stream: &UnixStream) -> Option<Peer> {
     let own = rustix::process::geteuid().as_raw();
-    let peer: io::Result<_> = stream.peer_cred();
-    let is_own = peer.as_ref().is_ok_and(|peer| peer.uid() == own);
-    if !is_own {
-        tracing::warn!(?peer, "another user was turned away from the socket");
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == own => Some(Peer::Socket { process: peer.pid() }),
+        peer => {
+            tracing::warn!(?peer, "another user was turned away from the socket");
+            None
+        }
     }
-    is_own
 }

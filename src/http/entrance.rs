@@ -12,8 +12,8 @@ use crate::api::Problem;
 /// The way a connection came in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Peer {
-    /// The unix socket. The other end belongs to our user.
-    Socket,
+    /// The unix socket. The other end belongs to our user, and is this process if the system tells.
+    Socket { process: Option<i32> },
     /// TCP on loopback. The other end may be anybody on this machine, or a proxy.
     Tcp { local: SocketAddr, remote: SocketAddr },
     /// TLS from the network.
@@ -47,12 +47,12 @@ impl Names {
     pub(super) fn enter(&self, peer: Peer, is_visit: bool, headers: &HeaderMap) -> Result<Entrance, Problem> {
         let Ok(host) = only(headers, header::HOST).map(Option::unwrap_or_default) else { return Err(foreign_host()) };
         let entrance = match peer {
-            Peer::Socket => {
+            Peer::Socket { process } => {
                 // No browser speaks to a unix socket. This comes through a proxy that must not exist.
                 if headers.contains_key(header::ORIGIN) || headers.contains_key(header::REFERER) {
                     return Err(Problem::forbidden("foreign-origin", "The socket is not for browsers."));
                 }
-                return Ok(Entrance::Socket);
+                return Ok(Entrance::Socket { process });
             }
             Peer::Tcp { local, remote } if self.loopback.iter().any(|own| own == host) => {
                 if is_forwarded(headers) {
@@ -89,7 +89,7 @@ impl Names {
 
     fn is_own_page(&self, entrance: Entrance, origin: &str, host: &str) -> bool {
         match entrance {
-            Entrance::Socket => false,
+            Entrance::Socket { .. } => false,
             Entrance::Local { .. } => self.loopback.iter().any(|own| origin.strip_prefix("http://") == Some(own)),
             Entrance::Public(_) => self.public.as_ref().is_some_and(|url| url.as_str() == origin),
             Entrance::Lan(_) => origin.strip_prefix("https://") == Some(host),

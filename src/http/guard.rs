@@ -80,7 +80,7 @@ async fn admit(
     let entrance = app.names.enter(peer.ok_or_else(Problem::unauthorized)?, is_visit, headers)?;
     let presented = match entrance {
         // The socket needs no token, so it takes no notice of one.
-        Entrance::Socket => None,
+        Entrance::Socket { .. } => None,
         _ => bearer(headers).map_err(|problem| app.failed(entrance, problem))?,
     };
     match app.access.identify(entrance, presented, agent(headers)).await? {

@@ -107,6 +107,8 @@ impl From<Refusal> for Problem {
                 format!("A notification does not answer a {}.", kind.noun()),
             )
             .hint("Open the page. Or name the kind in `buttons` of [notify] in config.toml."),
+            Refusal::AskerItself => Self::forbidden("asker-itself", "An agent does not answer what it asks itself.")
+                .hint("Answer on the page, or in a terminal that the agent did not start."),
             Refusal::OptionsOnly => {
                 Self::invalid("A notification answers with one of the options, and nothing else.", Vec::new())
             }

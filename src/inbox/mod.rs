@@ -136,6 +136,10 @@ impl Inbox {
         if let Some(ticket) = by.ticket() {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
+        if by.is_started_by_asker_of(&ask) {
+            tracing::warn!(%key, "an agent was kept from answering what it asks itself");
+            return Err(Refusal::AskerItself);
+        }
         let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
         answer.edited = words.edited.clone().filter(|edited| !edited.is_empty());
         ask.check(&answer)?;

@@ -15,6 +15,8 @@ pub enum Refusal {
     AskedAgain,
     /// Buttons of notifications do not answer this kind of ask.
     NoButtons(Kind),
+    /// The caller was started by the agent that asks.
+    AskerItself,
     /// A ticket was to carry more than one of the options.
     OptionsOnly,
     /// The answer does not fit the questions.

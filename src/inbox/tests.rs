@@ -31,7 +31,7 @@ impl World {
 
     /// Somebody of our own user.
     async fn person(&self) -> Caller {
-        self.caller(Entrance::Socket, None).await
+        self.caller(Entrance::Socket { process: None }, None).await
     }
 
     /// Somebody who presses a button in a notification about this ask.
