@@ -12,6 +12,9 @@ use super::layout::{Layout, Splice};
 /// Every handler is an edit of its own, so many more would take too long. Nobody needs a tenth of this.
 const MAX_OWN: usize = 100;
 
+/// What `hooks/hooks.json` shows while a question waits.
+const STATUS: &str = "Waiting for your answer: answerback open";
+
 /// The text with exactly these entries of ours in it: missing ones are added, others corrected where they are or removed.
 pub fn install(text: &str, entries: &[Entry]) -> Result<String, Refusal> {
     let mut text = if is_blank(text) { "{}\n".to_owned() } else { text.to_owned() };
@@ -197,7 +200,14 @@ impl<'a> Document<'a> {
         let args = entry.handler.get("args");
         let first = args.and_then(|args| self.set(own.node, "args", Some(args)));
         let fields = || entry.handler.iter().find_map(|(key, value)| self.set(own.node, key, Some(value)));
-        first.or_else(fields).or_else(|| self.set(own.node, "args", args))
+        first.or_else(fields).or_else(|| self.set(own.node, "args", args)).or_else(|| self.drop_status(own.node, entry))
+    }
+
+    /// Takes our status out of an entry that is to have none. A status in other words stays.
+    fn drop_status(&self, handler: &Node, entry: &Entry) -> Option<Splice> {
+        let is_ours = handler.get("statusMessage").is_some_and(|there| there.value(self.text) == STATUS);
+        let is_wanted = entry.handler.contains_key("statusMessage");
+        if is_ours && !is_wanted { self.set(handler, "statusMessage", None) } else { None }
     }
 
     /// Gives a member this value, or takes it out; `None` if it is so already.

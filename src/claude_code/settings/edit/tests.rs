@@ -191,6 +191,18 @@ fn an_older_entry_is_corrected_where_it_is() {
 }
 
 #[test]
+fn our_own_status_goes_when_it_is_not_wanted_and_any_other_stays() {
+    let hook = Invocation::Exec(HOOK.into());
+    let mut all = entries_for(&hook, Mode::Auto, Coverage { permissions: true, ..Coverage::DEFAULT });
+    all.retain(|entry| entry.event == "PreToolUse");
+    let before = install("{}", &wanted()).unwrap();
+    assert!(before.contains(STATUS));
+    assert_eq!(install(&before, &all).unwrap(), install("{}", &all).unwrap());
+    let own_words = before.replace(STATUS, "The phone rings");
+    assert!(install(&own_words, &all).unwrap().contains("The phone rings"));
+}
+
+#[test]
 fn a_moved_program_changes_one_line() {
     let before =
         install("{\n  \"a\": 1\n}\n", &entries(&Invocation::Exec("/old/answerback-hook".into()), Mode::Auto)).unwrap();
