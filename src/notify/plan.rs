@@ -1,7 +1,8 @@
 //! Which asks to notify about, and when.
 //!
-//! An ask that races the terminal waits for a delay, because the person is probably at the terminal. Any other ask is due at once. There is
-//! at most one notification a second. Asks that become due in between share the next one.
+//! An ask that races the terminal waits for a delay, because the person is probably at the terminal. Any other ask is due after a moment:
+//! what is answered within it, for example for somebody who is away, pages nobody. There is at most one notification a second. Asks that
+//! become due in between share the next one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::ask::{Ask, AskId, Origin};
 
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long any ask waits for its notification.
+const A_MOMENT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -55,7 +58,7 @@ impl Plan {
     }
 
     fn delay_of(&self, ask: &Ask) -> Duration {
-        if ask.racing { self.delay } else { Duration::ZERO }
+        if ask.racing { self.delay.max(A_MOMENT) } else { A_MOMENT }
     }
 
     /// Forgets an ask that was settled. Returns whether it had its notification.
@@ -108,13 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_held_ask_is_due_at_once_and_a_racing_ask_after_the_delay() {
+    fn a_held_ask_is_due_after_a_moment_and_a_racing_ask_after_the_delay() {
         let (mut plan, now) = (Plan::new(DELAY), Instant::now());
         assert_eq!(plan.next(), None);
         plan.opened(racing(1), now);
         plan.opened(held(2), now);
-        assert_eq!(plan.next(), Some(now));
-        assert_eq!(ids(&plan.take(now)), [2]);
+        assert_eq!(plan.next(), Some(now + A_MOMENT));
+        assert!(plan.take(now).is_empty());
+        assert_eq!(ids(&plan.take(now + A_MOMENT)), [2]);
         assert_eq!(plan.next(), Some(now + DELAY));
         assert!(plan.take(now + DELAY - Duration::from_millis(1)).is_empty());
         assert_eq!(ids(&plan.take(now + DELAY)), [1]);
@@ -136,6 +140,7 @@ mod tests {
     fn a_burst_of_asks_shares_one_notification() {
         let (mut plan, now) = (Plan::new(DELAY), Instant::now());
         plan.opened(held(1), now);
+        let now = now + A_MOMENT;
         assert_eq!(ids(&plan.take(now)), [1]);
         for id in 2..=64 {
             plan.opened(held(id), now + Duration::from_millis(id.unsigned_abs()));
@@ -154,7 +159,7 @@ mod tests {
         };
         plan.restore(opened(racing(1), 5), now, clock);
         plan.restore(opened(racing(2), 15), now, clock);
-        plan.restore(opened(held(3), 0), now, clock);
+        plan.restore(opened(held(3), 1), now, clock);
         plan.restore(opened(racing(4), -60), now, clock);
         assert_eq!(plan.next(), Some(now + Duration::from_secs(10)));
         assert_eq!(ids(&plan.take(now + DELAY)), [1, 4]);

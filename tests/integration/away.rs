@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::commands::exits;
 use crate::http::{Reply, Request};
 use crate::kinds::{ATTENDED, suggestions};
+use crate::receiver::Receiver;
 use crate::world::{ANSWERBACK, Hook, World, call, question, until};
 
 const WORDS: &str = "Decide yourself, and list what you decided";
@@ -66,6 +67,19 @@ fn a_question_gets_the_words_and_history_says_whose_they_are() {
     world.assert_open("s__before");
     world.answer("s__before", &json!({"Before?": "A"})).expect(200);
     before.reply();
+}
+
+#[test]
+fn nobody_is_notified_of_what_their_words_have_answered() {
+    let receiver = Receiver::start();
+    let ntfy = format!("[notify]\ndetails = true\n[notify.ntfy]\nurl = \"http://{}/my-topic\"\n", receiver.address);
+    let mut world = World::with_config(&ntfy);
+    person(&world, &["away", WORDS, "--for", "1h"]);
+    world.hook(&call("s", "t1", &[question("While away?")])).reply();
+    person(&world, &["back"]);
+    let _hook = world.ask("s", "t2", &[question("Back again?")]);
+    let told = receiver.next_json().to_string();
+    assert!(told.contains("Back again?") && !told.contains("While away?"), "{told}");
 }
 
 #[test]
