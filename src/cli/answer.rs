@@ -37,7 +37,7 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
     answerback answer -a 'Database=SQLite' -a 2=No # several questions\n  \
     answerback answer --text 'neither of them'     # words of your own\n  \
     answerback answer -a 1=SQLite -t '2=as before' # the same, for one of several questions\n  \
-    answerback answer Yes --note 1='not before noon'\n  \
+    answerback answer Yes --note 'not before noon'\n  \
     answerback answer 3fa2c1 'Allow once'          # a permission request\n  \
     answerback answer 3fa2c1 -t 'use rg instead'   # deny it, and say why\n  \
     answerback answer 3fa2c1 1 --edit command='npm test -- --quick'\n  \
@@ -52,8 +52,8 @@ pub(super) struct Args {
     /// Answer in words of your own, exactly as they are; with several questions, QUESTION=WORDS
     #[arg(short, long = "text", value_name = "WORDS", allow_hyphen_values = true)]
     texts: Vec<String>,
-    /// Add a note to an answer
-    #[arg(short, long = "note", value_name = "QUESTION=TEXT", allow_hyphen_values = true)]
+    /// Add a note to an answer; with several questions, QUESTION=TEXT
+    #[arg(short, long = "note", value_name = "TEXT", allow_hyphen_values = true)]
     notes: Vec<String>,
     /// Change a field of the call, or the plan, before it is approved; a field that is no text is given as JSON
     #[arg(long = "edit", value_name = "FIELD=VALUE", allow_hyphen_values = true)]

@@ -25,7 +25,7 @@ pub(super) struct Given<'a> {
     pub(super) answers: &'a [String],
     /// Words of one's own: `QUESTION=WORDS`, or just the words for the only question.
     pub(super) texts: &'a [String],
-    /// `QUESTION=TEXT`.
+    /// `QUESTION=TEXT`, or just the text for the only question.
     pub(super) notes: &'a [String],
     pub(super) partial: bool,
 }
@@ -52,7 +52,12 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
     }
     let mut notes = IndexMap::new();
     for pair in given.notes {
-        let (question, text) = split(questions, pair, "Write QUESTION=TEXT.")?;
+        let (question, text) = match (split(questions, pair, "With several questions, write QUESTION=TEXT."), questions)
+        {
+            // A text that names no question is a note to the only one, whatever is in it.
+            (Err(_), [only]) => (only, pair.as_str()),
+            (split, _) => split?,
+        };
         if notes.insert(question.question.clone(), text.to_owned()).is_some() {
             return Err(hinted(
                 format!("two notes for `{}`", one_line(&question.question)),
@@ -231,6 +236,18 @@ mod tests {
         let draft = draft(&questions(), Given { words: &words, notes: &notes, ..Given::default() }).unwrap();
         assert_eq!(serde_json::to_value(draft.answers).unwrap(), json!({"a=b or c?": "No", "Which parts?": "Docs"}));
         assert_eq!(draft.notes["Which parts?"], "later");
+    }
+
+    #[test]
+    fn a_note_to_the_only_question_needs_no_name() {
+        let only = &questions()[..1];
+        for (note, expected) in [("later", "later"), ("x=y", "x=y"), ("1=later", "later"), ("form=later", "later")] {
+            let (words, notes) = (owned(&["no"]), owned(&[note]));
+            let draft = draft(only, Given { words: &words, notes: &notes, ..Given::default() }).unwrap();
+            assert_eq!(draft.notes["a=b or c?"], expected);
+        }
+        let (words, notes) = (owned(&["no", "docs"]), owned(&["later"]));
+        assert!(draft(&questions(), Given { words: &words, notes: &notes, ..Given::default() }).is_err());
     }
 
     #[test]

@@ -62,7 +62,10 @@ fn page(ask: &AskView, now: Timestamp) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     let mut line = |text: String, style: Style| lines.push(StyledLine { text, style });
     let noun = ask.kind.noun();
-    let title = tree::single(&ask.title());
+    let mut title = tree::single(&ask.title());
+    if title.eq_ignore_ascii_case(noun) {
+        title.clear();
+    }
     let colon = if title.is_empty() { "" } else { ": " };
     line(format!("{}{}{colon}{title}", noun[..1].to_uppercase(), &noun[1..]), style::STRONG);
     line(format!("  key      {}", tree::single(&ask.key)), Style::new());
