@@ -110,7 +110,8 @@ pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(w
     let ask = NewAsk { questions: serde_json::from_value(questions).unwrap(), ..new_ask("s__asked") };
     let asked = world.open_new(ask).await;
     let answers = [("100% of the_files?".to_owned(), "Certainly".to_owned())].into_iter().collect();
-    let notes = [("100% of the_files?".to_owned(), "but C:\\not".to_owned())].into_iter().collect();
+    let note = "but C:\\not, \"quoted\",\ntwo lines, 日本の猫";
+    let notes = [("100% of the_files?".to_owned(), note.to_owned())].into_iter().collect();
     world.settle(asked.id, Outcome::Answered(Answer { answers, notes, edited: None })).await;
     let dismissed = world.open("s__dismissed").await;
     world.settle(dismissed.id, Outcome::Dismissed { reason: Some("Not today".into()) }).await;
@@ -122,6 +123,9 @@ pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(w
         ("the.files", &[]),
         ("certain", &["s__asked"]),
         ("c:\\n", &["s__asked"]),
+        ("\"QUOTED\",\ntwo", &["s__asked"]),
+        ("本の", &["s__asked"]),
+        ("犬", &[]),
         ("today", &["s__dismissed"]),
         ("not", &["s__dismissed", "s__asked"]),
         ("database", &["s__dismissed"]),
