@@ -312,6 +312,9 @@ pub struct AnswerRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub edited: Option<Map<String, Value>>,
+    /// The `id` of the ask that the person has seen. If the same key was asked again since, the answer is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<i64>,
 }
 
 /// Dismisses an ask.

@@ -100,7 +100,12 @@ fn chosen(question: &Question, value: &Value) -> Result<String, Cow<'static, str
             if !question.free_text && !choices.iter().all(|choice| has_label(question, choice)) {
                 return Err(only_labels(question));
             }
-            choices.join(SEPARATOR)
+            let text = choices.join(SEPARATOR);
+            // Labels may have the separator in them. An answer that would be read as other labels is none.
+            if !question.free_text && labels_in(question, &text) != choices {
+                return Err("together, these labels cannot be told from other labels".into());
+            }
+            text
         }
         _ => return Err(SHAPE.into()),
     };
@@ -171,6 +176,19 @@ mod tests {
         let notes = serde_json::from_value(sent["notes"].take()).unwrap_or_default();
         Answer::new(&questions(), &answers, &notes, sent["partial"] == true)
             .map_err(|error| error.faults.into_iter().map(|fault| (fault.question, fault.problem)).collect())
+    }
+
+    #[test]
+    fn labels_that_together_read_like_others_are_refused() {
+        let question: Question =
+            serde_json::from_value(json!({"question": "Which?", "multiSelect": true, "freeText": false,
+            "options": [{"label": "Read, Write"}, {"label": "Read"}, {"label": "Write"}, {"label": "Run"}]}))
+            .unwrap();
+        assert_eq!(chosen(&question, &json!(["Read", "Run"])).unwrap(), "Read, Run");
+        assert_eq!(chosen(&question, &json!(["Read, Write"])).unwrap(), "Read, Write");
+        for choices in [json!(["Read", "Write"]), json!(["Run", "Read", "Write"])] {
+            assert!(chosen(&question, &choices).is_err(), "{choices}");
+        }
     }
 
     #[test]

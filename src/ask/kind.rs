@@ -133,6 +133,11 @@ fn length(fields: &Map<String, Value>) -> usize {
 }
 
 impl Subject {
+    /// Whether these fields are few enough for a subject.
+    pub fn fits(fields: &Map<String, Value>) -> bool {
+        length(fields) <= MAX_SUBJECT
+    }
+
     /// All of its fields.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.0

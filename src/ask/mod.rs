@@ -159,14 +159,25 @@ impl Ask {
     /// Whether the same key asked again finds this life, instead of opening another one. An approval is for one call only, so what was
     /// said about a permission or a plan is never said again.
     pub fn stands(&self) -> bool {
-        let is_for_one_call = matches!(self.kind, Kind::Permission | Kind::Plan);
-        self.settlement.as_ref().is_none_or(|settlement| !is_for_one_call && settlement.outcome.stands())
+        self.settlement.as_ref().is_none_or(|settlement| !self.is_for_one_call() && settlement.outcome.stands())
     }
 
     /// Whether an asker that lost its daemon gets the outcome of this life when it comes back. A withdrawal is only the trace of its own
     /// absence, so it does not.
     pub fn stands_for_returning_asker(&self) -> bool {
         self.settlement.as_ref().is_some_and(|settlement| settlement.outcome != Outcome::Withdrawn)
+    }
+
+    /// The same for an asker of this process. What was said about one call reaches that call once: not another process, and not again
+    /// after it was seen to have arrived.
+    pub fn stands_for(&self, asker: Option<&str>) -> bool {
+        let is_used = self.is_for_one_call() && (self.receipt.is_some() || self.asker.as_deref() != asker);
+        !is_used && self.stands_for_returning_asker()
+    }
+
+    /// Whether its answer is a decision about one call, and about no other.
+    fn is_for_one_call(&self) -> bool {
+        matches!(self.kind, Kind::Permission | Kind::Plan)
     }
 
     /// A word or two for it. They may be empty.
@@ -198,6 +209,15 @@ impl Ask {
     /// Checks a person's answer against the questions and the rules of its kind.
     pub fn check(&self, answer: &Answer) -> Result<(), AnswerError> {
         self.kind.check(self.subject.as_ref(), self.questions.as_slice(), answer)
+    }
+
+    /// Whether its line says all of it, so that somebody who reads nothing else can decide. The line of a plan is only its title.
+    pub fn is_told_by_summary(&self) -> bool {
+        match self.kind {
+            Kind::Question => true,
+            Kind::Plan | Kind::Form => false,
+            Kind::Permission => permission::is_told_by_summary(self.subject.as_ref()),
+        }
     }
 
     /// One sentence for each of its questions, in their order.

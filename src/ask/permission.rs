@@ -47,6 +47,15 @@ pub(super) fn summary(subject: Option<&Subject>) -> Cow<'_, str> {
     }
 }
 
+/// Whether the summary says all that the call would do: a command of one line in letters that look like nothing else, and no other input
+/// but its description, which does nothing.
+pub(super) fn is_told_by_summary(subject: Option<&Subject>) -> bool {
+    let command = subject.and_then(|subject| subject.text("command"));
+    let input = subject.and_then(|subject| subject.object("input"));
+    command.is_some_and(|command| command.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()))
+        && input.is_some_and(|input| input.keys().all(|name| ["command", "description"].contains(&name.as_str())))
+}
+
 fn tool(subject: Option<&Subject>) -> &str {
     subject.and_then(|subject| subject.text("tool")).unwrap_or("the tool")
 }

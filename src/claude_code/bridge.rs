@@ -11,7 +11,7 @@ use crate::registry::{Attached, NamedCall, OpenError, Registry, Wait, WaitEnd};
 use crate::store::StoreError;
 
 use super::call::{Call, ReadError};
-use super::changed_file;
+use super::changed_file::{self, CurrentFile};
 use super::client::Client;
 use super::event::{HookEvent, Rules, Thread, depends_on_version, event, file_to_read};
 use super::reply;
@@ -131,9 +131,9 @@ impl Bridge {
         let version = if depends_on_version(&call, self.rules) { version_of(&call).await } else { call.version(None) };
         let file = match file_to_read(&call) {
             Some(path) => changed_file::read(path).await,
-            None => None,
+            None => CurrentFile::Unseen,
         };
-        let event = event(call, body.as_ref(), version, file.as_deref(), self.rules, Timestamp::now())?;
+        let event = event(call, body.as_ref(), version, &file, self.rules, Timestamp::now())?;
         drop((body, file));
         match event {
             HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, resumed).await,
@@ -181,16 +181,16 @@ impl Bridge {
 
     /// The call that the permission tool is asked about. The tool knows nothing but its id.
     async fn announced(&self, call: &Call, resumed: Option<&Resumed>) -> Result<Option<NamedCall>, StoreError> {
+        let is_over_http = call.client.agent_pid.as_deref() == Some(HTTP_ASKER);
         let found = match resumed.and_then(|resumed| resumed.0.as_ref()) {
             Some(key) if key.tool_use_id() == call.hook.tool_use_id => {
                 self.registry.get(key).await?.map(|ask| NamedCall::of(&ask))
             }
             Some(_) => None,
-            None => self.registry.announced_call(&call.hook.tool_use_id),
+            None => self.registry.announced_call(&call.hook.tool_use_id, is_over_http),
         };
         // An asker with the hook token only must not take over a call of this machine.
-        let is_over_http = |asker: &Option<String>| asker.as_deref() == Some(HTTP_ASKER);
-        Ok(found.filter(|found| is_over_http(&found.asker) == is_over_http(&call.client.agent_pid)))
+        Ok(found.filter(|found| found.is_over_http() == is_over_http))
     }
 
     async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken<'_>, CallError> {

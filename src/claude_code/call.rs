@@ -107,6 +107,8 @@ impl Call {
     pub(super) fn complete(&mut self, announced: NamedCall) {
         self.hook.session_id = announced.key.session().to_owned();
         self.hook.agent_id = announced.subagent;
+        // The tool runs where the run began. The agent may have gone elsewhere.
+        self.hook.cwd = announced.project.or(self.hook.cwd.take());
         self.client.agent_pid = announced.asker;
     }
 

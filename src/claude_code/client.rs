@@ -79,6 +79,8 @@ impl Client {
         let attended = self.is_attended();
         match self.mode.as_deref().and_then(Mode::from_name).unwrap_or_default() {
             Mode::Defer if self.can_be_resumed(version) => Mode::Defer,
+            // There is no dialog to race with.
+            Mode::Race if self.has_permission_tool() => Mode::Hold,
             Mode::Auto | Mode::Defer if attended => Mode::Race,
             Mode::Auto | Mode::Defer => Mode::Hold,
             mode => mode,

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::ask::{AskKey, KeyError, Kind, NewAsk, News, OnTimeout, Origin, Report};
 use crate::registry::NamedCall;
 
-use super::call::{BatchCall, Call, PERMISSION_PROMPT, ReadError};
+use super::call::{BatchCall, Call, HookInput, PERMISSION_PROMPT, ReadError};
+use super::changed_file::CurrentFile;
 use super::client::Mode;
 use super::deadline::Deadline;
 use super::kinds::{self, InputError, PROBE_TOOL, Reported};
@@ -86,16 +87,18 @@ pub(super) fn depends_on_version(call: &Call, rules: Rules) -> bool {
 pub(super) fn file_to_read(call: &Call) -> Option<PathBuf> {
     let shows_call = call.hook.hook_event_name == "PermissionRequest" || call.is_permission_prompt();
     let kind = kinds::asked_by(&call.hook).filter(|_| shows_call)?;
-    kinds::of(kind).reads(&call.hook)
+    let path = kinds::of(kind).reads(&call.hook)?;
+    // A path that is not absolute counts from the directory of the agent.
+    Some(call.hook.cwd.as_deref().map_or_else(|| path.clone(), |directory| PathBuf::from(directory).join(&path)))
 }
 
-/// What a call means. `body` is the JSON of the call, `version` is the version of its client, and `file` is the text of
+/// What a call means. `body` is the JSON of the call, `version` is the version of its client, and `file` is what is in
 /// [`file_to_read`].
 pub(super) fn event(
     call: Call,
     body: &[u8],
     version: Option<Version>,
-    file: Option<&str>,
+    file: &CurrentFile,
     rules: Rules,
     now: Timestamp,
 ) -> Result<HookEvent, ReadError> {
@@ -165,7 +168,7 @@ fn new_ask(
     kind: Kind,
     call: Call,
     detail: String,
-    file: Option<&str>,
+    file: &CurrentFile,
     deadline: Deadline,
     racing: bool,
     now: Timestamp,
@@ -205,7 +208,8 @@ fn new_ask(
 fn named(call: Call) -> Result<NamedCall, Unusable> {
     let digest = kinds::of(Kind::Permission).digest(&call.hook)?;
     let key = AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?;
-    Ok(NamedCall { key, asker: call.client.agent_pid, subagent: call.hook.agent_id, digest })
+    let HookInput { agent_id: subagent, cwd: project, .. } = call.hook;
+    Ok(NamedCall { key, asker: call.client.agent_pid, subagent, digest, project })
 }
 
 fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {

@@ -12,6 +12,8 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::call::PERMISSION_PROMPT;
@@ -26,6 +28,9 @@ const PROTOCOL: &str = "2025-06-18";
 const LONGEST: u32 = i32::MAX as u32;
 /// How JSON-RPC says that there is no such method.
 const NO_SUCH_METHOD: i32 = -32601;
+const WRONG_REQUEST: i32 = -32600;
+const UNREADABLE_MESSAGE: i32 = -32700;
+const UNREADABLE: &str = "Nobody could be asked about this call, because its input is not valid JSON or is nested too deeply. Make the call again without that.";
 const UNDECIDED: &str = "Nobody has allowed this call, and this run has no terminal to ask in. Permissions wait for the user after `answerback install --permissions` in this project.";
 
 /// The option that says which tool is asked for permission.
@@ -62,9 +67,13 @@ pub struct Decide {
     arguments: Map<String, Value>,
 }
 
-/// Reads a line.
+/// Reads a line. Whoever waits for a reply gets one, also if the line cannot be read: a call without a reply would wait for ever.
 pub fn read(line: &str) -> Request {
-    let Ok(Value::Object(mut message)) = serde_json::from_str(line) else { return Request::Nothing };
+    let mut message = match serde_json::from_str(line) {
+        Ok(Value::Object(message)) => message,
+        Ok(_) => return Request::Nothing,
+        Err(_) => return unreadable(line),
+    };
     let mut params = match message.remove("params") {
         Some(Value::Object(params)) => params,
         _ => Map::new(),
@@ -92,11 +101,39 @@ pub fn read(line: &str) -> Request {
             return Request::Decide(Decide { id, progress, arguments });
         }
         other => {
-            let error = json!({"code": NO_SUCH_METHOD, "message": format!("there is no method {other}")});
-            return Request::Reply(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            return Request::Reply(error(&id, NO_SUCH_METHOD, &format!("there is no method {other}")));
         }
     };
     Request::Reply(reply(&id, &result))
+}
+
+/// Parts of a message that can be read although others cannot, such as half of a character or a structure that is nested too deeply.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+}
+
+fn unreadable(line: &str) -> Request {
+    let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(line) else { return Request::Nothing };
+    let read = |raw: Option<&RawValue>| raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let (Some(id), Some(method)) = (read(envelope.id), read(envelope.method)) else { return Request::Nothing };
+    if method == "tools/call" {
+        let decision = json!({"behavior": "deny", "message": UNREADABLE});
+        return Request::Reply(decided(&id, &decision));
+    }
+    Request::Reply(error(&id, UNREADABLE_MESSAGE, "the message cannot be read"))
+}
+
+fn error(id: &Value, code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// The reply with a decision.
+fn decided(id: &Value, decision: &Value) -> Value {
+    reply(id, &json!({"content": [{"type": "text", "text": decision.to_string()}]}))
 }
 
 fn description() -> Value {
@@ -142,7 +179,12 @@ impl Decide {
             Some(decision) => json!(decision),
             None => json!({"behavior": "deny", "message": UNDECIDED}),
         };
-        reply(&self.id, &json!({"content": [{"type": "text", "text": decision.to_string()}]}))
+        decided(&self.id, &decision)
+    }
+
+    /// The reply to a call whose id belongs to another call that waits.
+    pub fn reply_to_used_id(&self) -> Value {
+        error(&self.id, WRONG_REQUEST, "another call with this id waits for its decision")
     }
 
     /// A sign of life, so that Claude Code goes on waiting. `None` if it does not want any.
@@ -206,6 +248,21 @@ mod tests {
         }
         let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
         assert_eq!(read(cancelled), Request::Cancel(json!(4)));
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_read_is_denied() {
+        let call = |input: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{"arguments":{{"input":{input}}}}}}}"#)
+        };
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for input in [r#"{"content":"half \ud83d"}"#, "1e400", &deep] {
+            let Request::Reply(reply) = read(&call(input)) else { panic!("{input} gets no reply") };
+            let decision = decision(&reply);
+            assert_eq!((&decision["behavior"], &decision["message"]), (&json!("deny"), &json!(UNREADABLE)), "{input}");
+        }
+        let other = call("1e400").replace("tools/call", "ping");
+        assert!(matches!(read(&other), Request::Reply(reply) if reply["error"]["code"] == UNREADABLE_MESSAGE));
     }
 
     #[test]

@@ -139,6 +139,7 @@ pub(super) fn quoted(text: &str) -> String {
 mod tests {
     use jiff::Timestamp;
 
+    use super::super::changed_file::CurrentFile;
     use super::super::client::Client;
     use super::super::deadline::Deadline;
     use super::super::event::{HookEvent, Rules, event};
@@ -166,7 +167,7 @@ mod tests {
         let (body, deadline) = (call.to_string(), Deadline { after: None, then: on_timeout });
         let call = Call::read(body.as_bytes(), Client::default()).unwrap();
         let rules = Rules { deadline, unattended_waits: false };
-        let event = event(call, body.as_bytes(), None, None, rules, Timestamp::UNIX_EPOCH);
+        let event = event(call, body.as_bytes(), None, &CurrentFile::Unseen, rules, Timestamp::UNIX_EPOCH);
         let Ok(HookEvent::Ask(new)) = event else { panic!("not an ask") };
         let ask = Ask {
             id: AskId(1),

@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "Give the option too: its whole label, or its number.",
         ));
     }
-    let draft = AnswerRequest { edited, ..draft };
+    let draft = AnswerRequest { edited, id: Some(ask.id), ..draft };
     tell(&ended::settled(client.answer(&ask.key, &draft))?);
     Ok(Exit::Success)
 }

@@ -32,7 +32,12 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     let mut sent = None;
     let send = |picked: &Picked| {
         let Picked::Answer { answers, notes } = picked else { return Vec::new() };
-        let request = AnswerRequest { answers: answers.clone(), notes: notes.clone(), partial: false, edited: None };
+        let request = AnswerRequest {
+            answers: answers.clone(),
+            notes: notes.clone(),
+            id: Some(ask.id),
+            ..AnswerRequest::default()
+        };
         let result = client.answer(&ask.key, &request);
         let faults = match &result {
             Err(ClientError::Refused(problem)) => problem.errors.clone(),

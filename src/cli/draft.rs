@@ -50,6 +50,16 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
             return Err(one_answer_only(question, given));
         }
     }
+    let is_approval = |label: &String| {
+        let mut options = questions.iter().flat_map(|question| &question.options);
+        given.kind.is_approval(label) && options.any(|option| option.label == *label)
+    };
+    if given.may_begin_with_key && chosen.values().flatten().any(is_approval) {
+        return Err(hinted(
+            "an approval needs the key of what it approves, so that nothing else can be meant",
+            "Write the key before it. `answerback pending` lists the keys.",
+        ));
+    }
     let mut notes = IndexMap::new();
     for pair in given.notes {
         let (question, text) = match (split(questions, pair, "With several questions, write QUESTION=TEXT."), questions)
@@ -70,7 +80,7 @@ pub(super) fn draft(questions: &[Question], given: Given<'_>) -> anyhow::Result<
         Err(texts) => texts.into(),
     };
     let answers = chosen.into_iter().map(|(question, texts)| (question.to_owned(), value(texts))).collect();
-    Ok(AnswerRequest { answers, notes, partial: given.partial, edited: None })
+    Ok(AnswerRequest { answers, notes, partial: given.partial, ..AnswerRequest::default() })
 }
 
 fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Given<'_>) -> anyhow::Result<()> {

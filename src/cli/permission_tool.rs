@@ -2,6 +2,7 @@
 //! finds the daemon, starts it, and outlives its restarts.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -25,24 +26,50 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(60);
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
 
-/// The hooks that wait for a decision, by the id of the request.
+/// The calls that wait for a decision, by the id of the request, each with its hook as soon as that runs.
 #[derive(Clone, Default)]
-struct Waiting(Arc<Mutex<HashMap<String, Child>>>);
+struct Waiting(Arc<Mutex<HashMap<String, Option<Child>>>>);
 
 impl Waiting {
-    fn hooks(&self) -> MutexGuard<'_, HashMap<String, Child>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Option<Child>>> {
         // No code that holds this lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a hook, and takes its question back if it is still open. Returns whether the hook was there.
-    fn end(&self, id: &Value) -> bool {
-        let Some(mut hook) = self.hooks().remove(&id.to_string()) else { return false };
-        // It may have ended by itself.
-        drop(hook.kill());
-        drop(hook.wait());
-        true
+    /// Notes a call. Returns whether no other call has its id.
+    fn begin(&self, id: &Value) -> bool {
+        match self.calls().entry(id.to_string()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(None);
+                true
+            }
+        }
     }
+
+    /// Notes the hook of a call. If the call was cancelled meanwhile, the hook is ended.
+    fn runs(&self, id: &Value, hook: Child) {
+        match self.calls().get_mut(&id.to_string()) {
+            Some(place) => *place = Some(hook),
+            None => end(hook),
+        }
+    }
+
+    /// Forgets a call, and ends its hook, which takes its question back if that is still open. Returns whether the call was there.
+    fn end(&self, id: &Value) -> bool {
+        let call = self.calls().remove(&id.to_string());
+        let was_there = call.is_some();
+        if let Some(hook) = call.flatten() {
+            end(hook);
+        }
+        was_there
+    }
+}
+
+fn end(mut hook: Child) {
+    // It may have ended by itself.
+    drop(hook.kill());
+    drop(hook.wait());
 }
 
 pub(super) fn run(_: &Args) -> anyhow::Result<Exit> {
@@ -52,15 +79,16 @@ pub(super) fn run(_: &Args) -> anyhow::Result<Exit> {
     for line in io::stdin().lock().lines() {
         match permission_tool::read(&line?) {
             Request::Reply(reply) => send(&reply)?,
+            Request::Decide(decide) if !waiting.begin(&decide.id) => send(&decide.reply_to_used_id())?,
             Request::Decide(decide) => {
                 let (hook, directory, waiting) = (hook.clone(), directory.clone(), waiting.clone());
                 thread::spawn(move || {
                     let output = ask(&hook, &directory, &decide, &waiting).unwrap_or_else(|error| {
                         eprintln!("answerback: a call is denied, because nobody could be asked: {error}");
-                        Some(Vec::new())
+                        Vec::new()
                     });
-                    // If this fails, nobody reads our output, and there is nobody to tell.
-                    drop(output.map(|output| send(&decide.reply(&output))));
+                    // A call that was cancelled gets no reply. If this fails, nobody reads our output, and there is nobody to tell.
+                    drop(waiting.end(&decide.id).then(|| send(&decide.reply(&output))));
                 });
             }
             Request::Cancel(id) => drop(waiting.end(&id)),
@@ -71,8 +99,8 @@ pub(super) fn run(_: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What the hook prints about a call: the decision, or nothing. `None` if the call was cancelled.
-fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> io::Result<Option<Vec<u8>>> {
+/// What the hook prints about a call: the decision, or nothing.
+fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> io::Result<Vec<u8>> {
     let mut hook = Command::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -83,7 +111,7 @@ fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> 
         .env(WAITS, TOOL_WAITS)
         .spawn()?;
     let (stdin, stdout) = (hook.stdin.take(), hook.stdout.take());
-    waiting.hooks().insert(decide.id.to_string(), hook);
+    waiting.runs(&decide.id, hook);
     let (sender, output) = mpsc::channel();
     let input = decide.hook_input(directory).to_string();
     thread::spawn(move || {
@@ -94,18 +122,16 @@ fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> 
         drop(sender.send(read.map(|_| printed)));
     });
     let mut signs = 0;
-    let output = loop {
+    loop {
         match output.recv_timeout(SIGN_OF_LIFE) {
-            Ok(output) => break output,
-            Err(mpsc::RecvTimeoutError::Disconnected) => break Ok(Vec::new()),
+            Ok(output) => return output,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 signs += 1;
                 decide.sign_of_life(signs).map_or(Ok(()), |sign| send(&sign))?;
             }
         }
-    };
-    let was_waiting = waiting.end(&decide.id);
-    Ok(was_waiting.then_some(output?))
+    }
 }
 
 /// Writes one message.

@@ -97,10 +97,13 @@ impl Page {
         let shown: &[&str] = if let Some(command) = subject.text("command") {
             self.text("Command", command);
             &["command"]
-        } else if let Some(path) = subject.text("path") {
-            let is_new = subject.object("diff").and_then(|diff| diff.get("isNew")) == Some(&Value::Bool(true));
-            self.text(if is_new { "New file" } else { "File" }, path);
-            let changes = subject.object("diff").map(diff).unwrap_or_default();
+        } else if let (Some(path), Some(fields)) = (subject.text("path"), subject.object("diff")) {
+            let is = |name: &str| fields.get(name) == Some(&Value::Bool(true));
+            self.text(if is("isNew") { "New file" } else { "File" }, path);
+            if is("replacesUnseen") {
+                self.text("Replaced", "all of the file; what is in it now cannot be shown here");
+            }
+            let changes = diff(fields);
             if changes.is_empty() {
                 self.part("Changes", [("none".to_owned(), style::FAINT)]);
             } else {

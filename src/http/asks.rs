@@ -185,8 +185,8 @@ pub(super) async fn answer(
     Key(key): Key,
     Json(request): Json<AnswerRequest>,
 ) -> Result<Response, Problem> {
-    let AnswerRequest { answers, notes, partial, edited } = request;
-    let words = Words { answers, notes, partial, edited };
+    let AnswerRequest { answers, notes, partial, edited, id } = request;
+    let words = Words { answers, notes, partial, edited, id: id.map(AskId) };
     let settled = app.inbox.answer(&key, &words, &caller).await.map_err(Problem::from);
     if caller.may_read() {
         return settled.map(|ask| view(&ask).into_response());

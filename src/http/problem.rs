@@ -100,7 +100,7 @@ impl From<Refusal> for Problem {
         let closed = |title| Self::new(StatusCode::GONE, "closed", title);
         match refusal {
             Refusal::Unknown => Self::unknown_ask(),
-            Refusal::AskedAgain => closed("This question was asked again after this notification."),
+            Refusal::AskedAgain => closed("This question was asked again since."),
             Refusal::NoButtons(kind) => Self::new(
                 StatusCode::FORBIDDEN,
                 "no-buttons",

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::access::{Caller, Ticket};
 use crate::ask::permission::{ALLOW_ONCE, DENY};
 use crate::ask::{
-    Answer, Ask, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
+    Answer, Ask, AskId, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
 };
 use crate::registry::Registry;
 use crate::store::{AskPage, Filter, Store, StoreError};
@@ -66,6 +66,8 @@ pub struct Words {
     pub partial: bool,
     /// Fields that replace fields of what is approved.
     pub edited: Option<Map<String, Value>>,
+    /// The life of the ask that the person has seen, if they say so.
+    pub id: Option<AskId>,
 }
 
 impl Inbox {
@@ -136,11 +138,16 @@ impl Inbox {
         if let Some(ticket) = by.ticket() {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
+        if words.id.is_some_and(|id| id != ask.id) {
+            return Err(Refusal::AskedAgain);
+        }
         if by.is_started_by_asker_of(&ask) {
             tracing::warn!(%key, "an agent was kept from answering what it asks itself");
             return Err(Refusal::AskerItself);
         }
-        let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, words.partial)?;
+        // What a form requires is required.
+        let partial = words.partial && ask.kind != Kind::Form;
+        let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, partial)?;
         answer.edited = words.edited.clone().filter(|edited| !edited.is_empty());
         ask.check(&answer)?;
         self.settle(&ask, Outcome::Answered(answer), by).await
@@ -185,8 +192,11 @@ fn check_ticket(ticket: &Ticket, kinds: &[Kind], ask: &Ask, words: &Words) -> Re
     if ticket.id != ask.id {
         return Err(Refusal::AskedAgain);
     }
-    // A rule is granted where there is room to read it.
-    let may_choose = |label: &str| ask.kind != Kind::Permission || [ALLOW_ONCE, DENY].contains(&label);
+    // A rule is granted where there is room to read it, and nobody may approve what a notification cannot show.
+    let may_choose = |label: &str| match ask.kind {
+        Kind::Permission => label == DENY || (label == ALLOW_ONCE && ask.is_told_by_summary()),
+        kind => !kind.is_approval(label) || ask.is_told_by_summary(),
+    };
     let is_label = |(question, answer): (&String, &Value)| {
         let question = ask.questions.get(question);
         let mut labels =

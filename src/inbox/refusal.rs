@@ -11,7 +11,7 @@ use crate::store::StoreError;
 pub enum Refusal {
     /// No ask has this key.
     Unknown,
-    /// The ticket is for an earlier life of the ask.
+    /// The answer is for an earlier life of the ask.
     AskedAgain,
     /// Buttons of notifications do not answer this kind of ask.
     NoButtons(Kind),

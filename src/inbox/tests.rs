@@ -49,7 +49,13 @@ impl World {
 }
 
 fn words(answer: Value) -> Words {
-    Words { answers: [("Which?".to_owned(), answer)].into(), notes: IndexMap::new(), partial: false, edited: None }
+    Words {
+        answers: [("Which?".to_owned(), answer)].into(),
+        notes: IndexMap::new(),
+        partial: false,
+        edited: None,
+        id: None,
+    }
 }
 
 fn outcome(ask: &Ask) -> OutcomeKind {
@@ -67,6 +73,16 @@ async fn the_first_answer_wins_and_the_same_again_is_fine() {
     let second = world.inbox.answer(&ask.key, &words(json!("B")), &person).await;
     assert!(matches!(second, Err(Refusal::Conflict(winner)) if winner.id == ask.id));
     assert!(matches!(world.inbox.dismiss(&ask.key, None, &person).await, Err(Refusal::Conflict(_))));
+}
+
+#[tokio::test]
+async fn an_answer_to_an_earlier_life_is_refused() {
+    let world = World::new();
+    let (ask, person) = (world.open().await, world.person().await);
+    let earlier = Words { id: Some(AskId(ask.id.0 - 1)), ..words(json!("A")) };
+    assert!(matches!(world.inbox.answer(&ask.key, &earlier, &person).await, Err(Refusal::AskedAgain)));
+    let this = Words { id: Some(ask.id), ..words(json!("A")) };
+    assert!(world.inbox.answer(&ask.key, &this, &person).await.is_ok());
 }
 
 #[tokio::test]

@@ -95,12 +95,10 @@ impl Ntfy {
         let url = format!("{}{}", public_url.as_str(), answer_path(ask.key.as_str()));
         let ticket = tickets.issue(ask);
         let view = json!({"action": "view", "label": "Open", "url": self.wording.link(ask)?, "clear": false});
-        if ask.kind == Kind::Permission && !self.wording.shows_all(ask) {
-            // Nobody may allow what they cannot see.
-            return Some(json!([view]));
-        }
         let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
         let labels = match ask.kind {
+            // Nobody may approve what they cannot see.
+            Kind::Permission | Kind::Plan if !self.wording.shows_all(ask) => return Some(json!([view])),
             // A rule is granted where there is room to read it.
             Kind::Permission => vec![ALLOW_ONCE, DENY],
             _ => labels,

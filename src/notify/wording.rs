@@ -44,10 +44,10 @@ impl Wording {
         self.shown.contains(&ask.kind)
     }
 
-    /// Whether a notification has room for the whole text of an ask, so that nothing of it is hidden.
+    /// Whether a notification says everything that an ask is about, so that nothing of it is hidden.
     pub(super) fn shows_all(&self, ask: &Ask) -> bool {
         let is_whole = |line: &Cow<'_, str>| bounded(line, MAX_QUESTION) == **line;
-        self.shows(ask) && ask.lines().iter().all(is_whole)
+        self.shows(ask) && ask.is_told_by_summary() && ask.lines().iter().all(is_whole)
     }
 
     pub(super) fn public_url(&self) -> Option<&PublicUrl> {
@@ -217,16 +217,29 @@ mod tests {
     }
 
     #[test]
-    fn a_long_or_split_command_is_not_shown_whole() {
+    fn only_a_short_plain_command_is_shown_whole() {
         let wording = wording(true);
+        let of = |subject: serde_json::Value| Ask {
+            subject: Some(serde_json::from_value(subject).unwrap()),
+            ..samples::permission()
+        };
         let with = |command: &str| {
-            let subject = serde_json::json!({"tool": "Bash", "command": command});
-            Ask { subject: Some(serde_json::from_value(subject).unwrap()), ..samples::permission() }
+            let input = serde_json::json!({"command": command, "description": "Tests it"});
+            of(serde_json::json!({"tool": "Bash", "command": command, "input": input}))
         };
         assert!(wording.shows_all(&with("npm test")));
-        for command in ["a\nb", "a\u{1b}[31mb", "a\u{202e}b", &"x".repeat(MAX_QUESTION)] {
+        for command in ["a\nb", "a\u{1b}[31mb", "a\u{202e}b", "a\u{200b}b", "аpt", &"x".repeat(MAX_QUESTION)] {
             assert!(!wording.shows_all(&with(command)), "{command}");
         }
+        for subject in [
+            serde_json::json!({"tool": "Bash", "command": "ls", "input": {"command": "ls", "dangerouslyDisableSandbox": true}}),
+            serde_json::json!({"tool": "Write", "path": "/a", "input": {"file_path": "/a", "content": "x"}}),
+            serde_json::json!({"tool": "WebFetch", "url": "https://a", "input": {"url": "https://a", "prompt": "x"}}),
+            serde_json::json!({"tool": "mcp__bank__pay", "server": "bank", "input": {"amount": 1}}),
+        ] {
+            assert!(!wording.shows_all(&of(subject.clone())), "{subject}");
+        }
+        assert!(!wording.shows_all(&samples::plan()));
     }
 
     #[test]

@@ -16,7 +16,7 @@ const SHOWN = [
 /** What the person is asked. @param {CallSubject} subject */
 export function callTitle({ command, diff, url, server }) {
   if (command !== undefined) return "Run this command?";
-  if (diff) return diff.isNew ? "Create this file?" : "Change this file?";
+  if (diff) return diff.isNew ? "Create this file?" : diff.replacesUnseen ? "Replace this file?" : "Change this file?";
   if (url !== undefined) return "Fetch this address?";
   return server === undefined ? "Use this tool?" : "Use this MCP tool?";
 }

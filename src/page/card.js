@@ -218,7 +218,7 @@ export class Card {
 
   #send() {
     this.#foot.putReasonAside();
-    return this.#settle("answer", this.form.answer());
+    return this.#settle("answer", { ...this.form.answer(), id: this.ask.id });
   }
 
   /**

@@ -19,9 +19,10 @@ export function diffRows({ hunks }) {
 }
 
 /** How much changes, in one line. @param {Diff} diff */
-export function diffSize({ isNew, hunks }) {
+export function diffSize({ isNew, replacesUnseen, hunks }) {
   const count = (/** @type {string} */ sign) => hunks.flatMap(({ lines }) => lines).filter((line) => line.startsWith(sign)).length;
   const [added, removed] = [count("+"), count("-")];
+  if (replacesUnseen) return `+${added}, all of the file is replaced, and what is in it now cannot be shown`;
   const parts = [`+${added}`, ...(isNew ? ["a new file"] : [`−${removed}`])];
   return added + removed === 0 ? "no change of a line" : parts.join(", ");
 }

@@ -137,6 +137,8 @@ interface Grant {
 
 interface Diff {
   isNew: boolean;
+  /** The call replaces all of a file that cannot be shown. */
+  replacesUnseen: boolean;
   hunks: Hunk[];
 }
 

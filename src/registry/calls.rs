@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::ask::{Ask, AskKey};
+use crate::ask::{Ask, AskKey, HTTP_ASKER};
 
 use super::race::Fingerprint;
 
@@ -24,6 +24,8 @@ pub struct NamedCall {
     pub subagent: Option<String>,
     /// The digest of the call's input.
     pub digest: String,
+    /// Where the agent works.
+    pub project: Option<String>,
 }
 
 impl NamedCall {
@@ -34,7 +36,13 @@ impl NamedCall {
             asker: ask.asker.clone(),
             subagent: ask.subagent().map(ToOwned::to_owned),
             digest: ask.digest.clone().unwrap_or_default(),
+            project: ask.project.clone(),
         }
+    }
+
+    /// Whether it came with the hook token.
+    pub fn is_over_http(&self) -> bool {
+        self.asker.as_deref() == Some(HTTP_ASKER)
     }
 }
 
@@ -72,8 +80,9 @@ impl Calls {
     }
 
     /// A call is over, whether or not anybody asked about it.
-    pub(super) fn end(&self, key: &AskKey) {
-        self.end_where(|call| call.key == *key);
+    pub(super) fn end(&self, key: &AskKey, asker: Option<&str>) {
+        let is_over_http = asker == Some(HTTP_ASKER);
+        self.end_where(|call| call.key == *key && call.is_over_http() == is_over_http);
     }
 
     /// A thread of an agent goes on, so all of its calls are over. `None` stands for all threads of the process.
@@ -141,7 +150,13 @@ mod tests {
     }
 
     fn call(id: &str, digest: &str, subagent: Option<&str>) -> NamedCall {
-        NamedCall { key: key(id), asker: Some("7".into()), subagent: subagent.map(Into::into), digest: digest.into() }
+        NamedCall {
+            key: key(id),
+            asker: Some("7".into()),
+            subagent: subagent.map(Into::into),
+            digest: digest.into(),
+            project: None,
+        }
     }
 
     fn fingerprint<'a>(asker: &'a str, digest: &'a str) -> Fingerprint<'a> {
@@ -167,7 +182,7 @@ mod tests {
         calls.announce(first.clone());
         calls.announce(second.clone());
         assert_eq!((calls.with_id("t1"), calls.with_id("t2")), (vec![first], vec![second]));
-        calls.end(&key("t1"));
+        calls.end(&key("t1"), Some("7"));
         assert!(calls.with_id("t1").is_empty());
     }
 
@@ -175,7 +190,7 @@ mod tests {
     fn an_asker_that_comes_after_the_end_of_its_call_is_told() {
         let calls = Calls::default();
         calls.announce(call("t1", "a", None));
-        calls.end(&key("t1"));
+        calls.end(&key("t1"), Some("7"));
         // The next equal call is another call, and has its own name.
         calls.announce(call("t2", "a", None));
         assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t2")));

@@ -142,7 +142,7 @@ impl Registry {
         }
         if resumed
             && let Some(ask) = self.0.store.ask(new.key.clone()).await?
-            && ask.stands_for_returning_asker()
+            && ask.stands_for(new.asker.as_deref())
         {
             check_same(&ask, &new)?;
             return Ok(Attached::Settled(ask));
@@ -164,11 +164,13 @@ impl Registry {
     }
 
     /// Parks an asker if the ask is open. A deferred ask is resumed by that.
-    async fn park(&self, new: &NewAsk) -> Result<Option<Wait>, StoreError> {
+    async fn park(&self, new: &NewAsk) -> Result<Option<Wait>, OpenError> {
         let Some(parked) = self.0.open.park(&new.key) else { return Ok(None) };
         let ask = Arc::clone(&parked.ask);
         // The wait is made first: if this call is cancelled, dropping the wait gives up the place.
         let wait = Wait::new(self.clone(), parked);
+        // Another ask may have taken the key a moment ago.
+        check_same(&ask, new)?;
         if ask.deferred
             && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, Timestamp::now()).await?
         {

@@ -179,6 +179,11 @@ impl OpenAsks {
         self.by_key.get(key).map(|open| (Arc::clone(&open.ask), Arc::clone(&open.waiters)))
     }
 
+    /// Whether an asker is parked on the ask.
+    pub(super) fn has_asker(&self, key: &AskKey) -> bool {
+        self.by_key.get(key).is_some_and(|open| open.waiters.abandoned().is_none())
+    }
+
     /// Parks one more asker. The map is locked meanwhile, so the ask cannot be settled in between.
     pub(super) fn park(&self, key: &AskKey) -> Option<Parked> {
         self.by_key.get(key)?.park(false)

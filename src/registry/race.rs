@@ -9,7 +9,7 @@ use crate::ask::{Ask, Channel, HTTP_ASKER, NewAsk, News, Outcome, Receipt, Repor
 use crate::store::StoreError;
 
 use super::calls::{Known, NamedCall};
-use super::{Attached, OpenError, Registry, SettleError, Wait};
+use super::{Attached, OpenError, Registry, SettleError, Wait, check_same};
 
 /// What a call has in common with the dialog it opens: the session, the process that asks, and a digest of the questions.
 #[derive(Debug, Clone, Copy)]
@@ -51,10 +51,12 @@ impl Registry {
 
     /// The call with this id that an agent has announced and that is not over. `None` also if several sessions use the id, because then
     /// nobody knows whose call it is.
-    pub fn announced_call(&self, tool_use_id: &str) -> Option<NamedCall> {
+    pub fn announced_call(&self, tool_use_id: &str, is_over_http: bool) -> Option<NamedCall> {
         let mut found = self.0.calls.with_id(tool_use_id);
         let open = self.0.open.all().into_iter().filter(|ask| ask.key.tool_use_id() == tool_use_id);
         found.extend(open.map(|ask| NamedCall::of(&ask)));
+        // What comes with the hook token is apart from what comes over the socket.
+        found.retain(|call| call.is_over_http() == is_over_http);
         let newest = found.pop()?;
         found.iter().all(|other| other.key == newest.key).then_some(newest)
     }
@@ -84,8 +86,8 @@ impl Registry {
         }
         if resumed
             && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
+            && ask.stands_for(new.asker.as_deref())
             && ask.asker == new.asker
-            && ask.stands_for_returning_asker()
         {
             return Ok(Attached::Settled(ask));
         }
@@ -95,12 +97,22 @@ impl Registry {
     /// Parks an asker that names its call, which an agent has announced before.
     pub async fn attach_to_call(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         self.0.calls.take_named(&new.key);
-        if let Some(ask) = self.0.open.claim_named(&new.key) {
+        if let Some(ask) = self.0.open.claim_named(&new.key).filter(|ask| check_same(ask, &new).is_ok()) {
             return Ok(Attached::Settled(ask));
         }
-        // An answer is for one call. If a settled ask has its name, the name was used before.
-        if !resumed && self.get(&new.key).await?.is_some_and(|ask| !ask.is_open()) {
-            return Ok(Attached::Over);
+        match self.get(&new.key).await? {
+            // Somebody has changed the input after the call was announced. What was asked about the old one is over.
+            Some(ask) if ask.is_open() && check_same(&ask, &new).is_err() => {
+                if let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await {
+                    return Err(error.into());
+                }
+            }
+            // An answer is for one call, and one asker waits for it.
+            Some(ask) if ask.is_open() && !resumed && self.0.open.has_asker(&ask.key) => return Ok(Attached::Over),
+            Some(ask) if !resumed && ask.stands_for_returning_asker() && check_same(&ask, &new).is_ok() => {
+                return Ok(Attached::Over);
+            }
+            _ => {}
         }
         self.attach(new, resumed).await
     }
@@ -110,7 +122,7 @@ impl Registry {
     /// If the ask could be answered elsewhere and is open, it was answered there, and the report settles it. In every other case the
     /// report only proves what the agent received: it can settle nothing, whoever sends it.
     pub async fn report(&self, report: Report) -> Result<Option<Arc<Ask>>, StoreError> {
-        self.0.calls.end(&report.key);
+        self.0.calls.end(&report.key, report.asker.as_deref());
         let Some(ask) = self.ask_of(&report).await? else { return Ok(None) };
         if matches!(report.news, News::Refused(_)) && !ask.is_open() && !needs_receipt(&ask, &report.news) {
             return Ok(Some(ask));

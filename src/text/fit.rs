@@ -5,6 +5,7 @@ use icu_segmenter::GraphemeClusterSegmenter;
 use unicode_width::UnicodeWidthStr;
 
 const TAB: &str = "    ";
+const EMOJI_SELECTOR: char = '\u{fe0f}';
 
 /// The text with its line breaks and nothing else that a terminal would act on.
 pub fn sanitise(text: &str) -> String {
@@ -37,10 +38,15 @@ fn is_dangerous(character: char) -> bool {
 /// `<U+202E>`. For things that a person approves, which must not have hidden parts. A tab is white space like any other and becomes spaces.
 pub fn reveal(text: &str) -> String {
     let mut clear = String::with_capacity(text.len());
+    let mut previous = None;
     for character in text.chars() {
+        let before = previous.replace(character);
         match character {
             '\n' => clear.push('\n'),
             '\t' => clear.push_str(TAB),
+            // It makes an emoji of a sign. Behind anything else, it is a place to hide something.
+            EMOJI_SELECTOR if before.is_some_and(may_be_emoji) => clear.push(character),
+            EMOJI_SELECTOR => clear.push_str("<U+FE0F>"),
             character if is_dangerous(character) || is_unseen(character) => {
                 clear.push_str(&format!("<U+{:04X}>", u32::from(character)));
             }
@@ -50,14 +56,22 @@ pub fn reveal(text: &str) -> String {
     clear
 }
 
+/// The signs that have a second form, as an emoji, begin here. A few are before it.
+fn may_be_emoji(character: char) -> bool {
+    character >= '\u{203c}' || matches!(character, '\u{a9}' | '\u{ae}' | '#' | '*' | '0'..='9')
+}
+
 /// Harmless for a terminal, but not for a person who reads closely: nothing at all, or a space that is none.
 fn is_unseen(character: char) -> bool {
     let is_odd_space = character.is_whitespace() && !matches!(character, ' ' | '\u{3000}');
     is_odd_space
         || matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}')
         || matches!(character, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
-        // Most selectors of a variant change nothing that is seen, so a text can be hidden in them. The last one makes an emoji of a sign.
-        || matches!(character, '\u{fe00}'..='\u{fe0e}' | '\u{fff0}'..='\u{fffb}' | '\u{e0080}'..='\u{e0fff}')
+        // Most selectors of a variant change nothing that is seen, so a text can be hidden in them.
+        || matches!(character, '\u{fe00}'..='\u{fe0e}' | '\u{fff0}'..='\u{fffc}' | '\u{e0080}'..='\u{e0fff}')
+        // Signs that only tell a program how to set the others: numbers, hieroglyphs, shorthand, music.
+        || matches!(character, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{8e2}' | '\u{110bd}' | '\u{110cd}')
+        || matches!(character, '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
 /// The same JSON, with escapes for every character that a terminal would act on, and for the line breaks that only Unicode has: some

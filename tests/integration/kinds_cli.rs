@@ -44,11 +44,11 @@ fn words_deny_and_say_so() {
 fn an_edited_call_is_shown_as_edited() {
     let mut world = World::new();
     let hook = ATTENDED.ask(&mut world, "Bash", &command("npm test"), "toolu_abc123");
-    let (_, stderr) = exits(&run(&world, &["answer", "1", "--edit", "cwd=/"]), 1);
+    let (_, stderr) = exits(&run(&world, &["answer", "abc123", "1", "--edit", "cwd=/"]), 1);
     assert!(stderr.contains("`command`, `description`"), "{stderr}");
     let file = world.home().join("new");
     std::fs::write(&file, "npm test -- --quick").unwrap();
-    exits(&run(&world, &["answer", "1", "--edit-file", &format!("command={}", file.display())]), 0);
+    exits(&run(&world, &["answer", "abc123", "1", "--edit-file", &format!("command={}", file.display())]), 0);
     assert_eq!(hook.reply()["decision"]["updatedInput"], command("npm test -- --quick"));
     let (stdout, _) = exits(&run(&world, &["history"]), 0);
     assert!(stdout.contains("abc123") && stdout.contains("edited before it was approved: command"), "{stdout}");
@@ -74,7 +74,10 @@ fn a_plan_is_approved_only_on_purpose() {
     exits(&run(&world, &["answer", "Approve, acc"]), 1);
     let (stdout, _) = exits(&run(&world, &["show"]), 0);
     assert!(stdout.contains("Plan:\n  # Search\n  \n  1. Index\n"), "{stdout}");
-    exits(&run(&world, &["answer", "1", "--edit", "plan=# Better"]), 0);
+    // Nobody approves what happens to be open.
+    let (_, stderr) = exits(&run(&world, &["answer", "1", "--edit", "plan=# Better"]), 1);
+    assert!(stderr.contains("needs the key"), "{stderr}");
+    exits(&run(&world, &["answer", "s__t", "1", "--edit", "plan=# Better"]), 0);
     assert_eq!(hook.reply()["decision"]["updatedInput"], json!({"plan": "# Better"}));
 }
 

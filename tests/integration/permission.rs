@@ -118,9 +118,23 @@ fn a_file_is_shown_with_its_difference() {
     assert_eq!(subject["diff"]["hunks"], json!([{"old": 1, "new": 1, "lines": [" one", "-two", "+2", " three"]}]));
     let _write = ATTENDED.ask(&mut world, "Write", &json!({"file_path": file, "content": "one\n"}), "t2");
     let diff = world.get("/v1/asks/s__t2").json()["subject"]["diff"].clone();
-    assert_eq!(diff, json!({"isNew": false, "hunks": [{"old": 1, "new": 1, "lines": [" one", "-two", "-three"]}]}));
+    let hunks = json!([{"old": 1, "new": 1, "lines": [" one", "-two", "-three"]}]);
+    assert_eq!(diff, json!({"isNew": false, "replacesUnseen": false, "hunks": hunks}));
     let _new = ATTENDED.ask(&mut world, "Write", &json!({"file_path": "/nowhere/a", "content": "one\n"}), "t3");
     assert_eq!(world.get("/v1/asks/s__t3").json()["subject"]["diff"]["isNew"], true);
+    // A file that cannot be shown is not a new one.
+    let binary = world.home().join("binary");
+    fs::write(&binary, b"\xff\xfe").unwrap();
+    let _replaced = ATTENDED.ask(&mut world, "Write", &json!({"file_path": binary, "content": "one\n"}), "t4");
+    let diff = world.get("/v1/asks/s__t4").json()["subject"]["diff"].clone();
+    assert_eq!((&diff["isNew"], &diff["replacesUnseen"]), (&json!(false), &json!(true)));
+    let (shown, _) = exits(&run(&world, &["show", "s__t4"]), 0);
+    assert!(shown.contains("what is in it now cannot be shown here"), "{shown}");
+    // So large that there is no room for the difference beside the input.
+    let large = json!({"file_path": "/nowhere/b", "content": "0123456789\n".repeat(30_000)});
+    let _large = ATTENDED.ask(&mut world, "Write", &large, "t5");
+    let subject = world.get("/v1/asks/s__t5").json()["subject"].clone();
+    assert_eq!((&subject["input"], subject.get("diff")), (&large, None));
 }
 
 #[test]

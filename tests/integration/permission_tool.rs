@@ -5,8 +5,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::http::Request;
 use crate::kinds::{ATTENDED, Agent, answer};
-use crate::world::{ANSWERBACK, HOOK, World};
+use crate::world::{ANSWERBACK, HOOK, World, call, question, until};
 
 /// A one-shot run of Claude Code.
 const RUN: Agent = Agent { attended: "0", entrypoint: "sdk-cli", ..ATTENDED };
@@ -148,6 +149,83 @@ fn a_plan_that_is_answered_before_the_tool_is_called_is_approved_once() {
 }
 
 #[test]
+fn an_approval_counts_only_for_what_was_shown() {
+    let mut world = World::new();
+    let mut tool = Tool::start(&world);
+    let plan = |text: &str| json!({"plan": text, "planFilePath": "/plans/shop.md"});
+    // Another hook changes the plan after it was shown, or the name is used for something else.
+    for (id, called, input) in [(1, "ExitPlanMode", plan("# Other")), (2, "Bash", ls())] {
+        let name = format!("t{id}");
+        let key = format!("s__{name}");
+        RUN.with_tool(&mut world, "PreToolUse", "ExitPlanMode", &plan("# Shop"), &name);
+        answer(&world, &key, "Approve, accept edits", &json!({})).expect(200);
+        tool.call(id, called, &input, &name);
+        world.until_open(&key);
+        world.post(&format!("/v1/asks/{key}/dismiss"), &json!({"reason": "no"})).expect(200);
+        assert_eq!(tool.decision(id)["behavior"], "deny");
+    }
+    // The same while the first one is open.
+    RUN.with_tool(&mut world, "PreToolUse", "ExitPlanMode", &plan("# Shop"), "t3");
+    tool.call(3, "ExitPlanMode", &plan("# Other"), "t3");
+    until("the other plan", || {
+        let ask = world.get("/v1/asks/s__t3").json();
+        (ask["state"] == "open" && ask["subject"]["plan"] == "# Other").then_some(())
+    });
+    answer(&world, "s__t3", "Approve, accept edits", &json!({})).expect(200);
+    assert_eq!(tool.decision(3)["behavior"], "allow");
+}
+
+#[test]
+fn a_plan_that_was_withdrawn_because_the_tool_came_late_is_asked_again() {
+    let mut world = World::new();
+    let plan = json!({"plan": "# Shop", "planFilePath": "/plans/shop.md"});
+    RUN.with_tool(&mut world, "PreToolUse", "ExitPlanMode", &plan, "t");
+    assert_eq!(world.settled("s__t")["outcome"]["kind"], "withdrawn");
+    let mut tool = Tool::start(&world);
+    tool.call(1, "ExitPlanMode", &plan, "t");
+    world.until_open("s__t");
+    answer(&world, "s__t", "Approve, accept edits", &json!({})).expect(200);
+    assert_eq!(tool.decision(1)["behavior"], "allow");
+}
+
+#[test]
+fn one_answer_allows_one_of_two_equal_calls() {
+    let mut world = World::new();
+    let mut tool = Tool::start(&world);
+    RUN.with_tool(&mut world, "PreToolUse", "Bash", &ls(), "t");
+    tool.call(1, "Bash", &ls(), "t");
+    world.until_open("s__t");
+    tool.call(2, "Bash", &ls(), "t");
+    tool.is_denied(2);
+    answer(&world, "s__t", "Allow once", &json!({})).expect(200);
+    assert_eq!(tool.decision(1)["behavior"], "allow");
+}
+
+#[test]
+fn a_hook_that_says_it_was_parked_gets_no_approval_that_was_used() {
+    let mut world = World::new();
+    let hook = ATTENDED.ask(&mut world, "Bash", &ls(), "t");
+    answer(&world, "s__t", "Allow once", &json!({})).expect(200);
+    assert_eq!(hook.reply()["decision"]["behavior"], "allow");
+    ATTENDED.call(&mut world, "PostToolUse", "Bash", &ls(), &json!({"tool_use_id": "t"})).no_decision();
+    let call =
+        json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": ls()});
+    let headers = [
+        ("content-type", "application/json"),
+        ("x-answerback-attended", "1"),
+        ("x-answerback-entrypoint", "cli"),
+        ("x-answerback-agent-pid", "1"),
+        ("x-answerback-resumed", "s__t"),
+    ];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let body = call.to_string();
+    let forged = Request { line: "POST /v1/hooks/claude-code", headers, body: body.as_bytes() };
+    let waiting = forged.begin_over_socket(&world.state("daemon.sock")).unwrap();
+    until("a new life of the key", || (world.get("/v1/asks/s__t").json()["state"] == "open").then_some(()));
+    drop(waiting);
+}
+
+#[test]
 fn nobody_decides_about_a_call_that_nobody_has_named() {
     let mut world = World::new();
     let mut tool = Tool::start(&world);
@@ -194,6 +272,55 @@ fn a_call_that_is_cancelled_is_withdrawn_and_gets_no_reply() {
     assert_eq!(world.settled("s__t")["outcome"]["kind"], "withdrawn");
     tool.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
     assert_eq!(tool.receive(), json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
+}
+
+#[test]
+fn a_call_that_is_cancelled_at_once_leaves_nothing_open() {
+    let mut world = World::new();
+    let mut tool = Tool::start(&world);
+    RUN.with_tool(&mut world, "PreToolUse", "Bash", &ls(), "t");
+    for id in 1..=5 {
+        tool.call(id, "Bash", &ls(), "t");
+        tool.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    }
+    until("nothing is open", || (world.get("/v1/asks").json()["asks"] == json!([])).then_some(()));
+    tool.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
+    assert_eq!(tool.receive()["id"], 9);
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused() {
+    let mut world = World::new();
+    let mut tool = Tool::start(&world);
+    RUN.with_tool(&mut world, "PreToolUse", "Bash", &ls(), "t");
+    tool.call(1, "Bash", &ls(), "t");
+    world.until_open("s__t");
+    tool.call(1, "Bash", &ls(), "t2");
+    assert_eq!(tool.receive()["error"]["code"], -32600);
+    answer(&world, "s__t", "Allow once", &json!({})).expect(200);
+    assert_eq!(tool.decision(1)["behavior"], "allow");
+}
+
+#[test]
+fn the_person_sees_where_the_agent_is_and_not_where_the_run_began() {
+    let mut world = World::new();
+    let mut tool = Tool::start(&world);
+    RUN.with_tool(&mut world, "PreToolUse", "Bash", &ls(), "t");
+    tool.call(1, "Bash", &ls(), "t");
+    world.until_open("s__t");
+    let ask = world.get("/v1/asks/s__t").json();
+    assert_eq!((&ask["project"], &ask["subject"]["directory"]), (&json!("/home/me/shop"), &json!("/home/me/shop")));
+}
+
+#[test]
+fn a_question_of_a_run_is_held_in_every_mode() {
+    let mut world = World::new();
+    let mut command = world.command(HOOK);
+    command.arg("race").env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ANSWERBACK_WAITS", "tool");
+    let hook = world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes());
+    world.until_open("s__t");
+    world.answer("s__t", &json!({"Which?": "A"})).expect(200);
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn read_with_version(
     let rules = Rules { deadline, unattended_waits: false };
     let recorded = recorded.filter(|_| depends_on_version(&call, rules));
     let version = call.version(recorded);
-    event(call, body, version, None, rules, now)
+    event(call, body, version, &CurrentFile::Unseen, rules, now)
 }
 
 fn read_json(value: &Value) -> Result<HookEvent, ReadError> {
@@ -266,7 +266,7 @@ fn read_tool(
 }
 
 fn event_of(call: Call, body: &[u8], rules: Rules) -> HookEvent {
-    event(call, body, None, None, rules, Timestamp::UNIX_EPOCH).unwrap()
+    event(call, body, None, &CurrentFile::Unseen, rules, Timestamp::UNIX_EPOCH).unwrap()
 }
 
 #[test]

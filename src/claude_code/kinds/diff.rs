@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::super::call::HookInput;
+use super::super::changed_file::CurrentFile;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -73,6 +74,8 @@ impl<'a> Replacement<'a> {
 pub(super) struct Diff {
     /// Whether there is no such file yet.
     is_new: bool,
+    /// Whether the call replaces all of a file that cannot be shown.
+    replaces_unseen: bool,
     hunks: Vec<Hunk>,
 }
 
@@ -85,20 +88,25 @@ struct Hunk {
 }
 
 impl Diff {
-    /// `file` is what is in the file now. `None` if there is none, or if it cannot be read.
-    pub(super) fn of(edit: &FileEdit<'_>, file: Option<&str>) -> Self {
+    pub(super) fn of(edit: &FileEdit<'_>, file: &CurrentFile) -> Self {
+        let text = match file {
+            CurrentFile::Text(text) => Some(text.as_str()),
+            CurrentFile::Absent | CurrentFile::Unseen => None,
+        };
         match &edit.change {
             FileChange::Whole(content) => {
-                Self { is_new: file.is_none(), hunks: hunks(file.unwrap_or_default(), content, true) }
+                let replaces_unseen = *file == CurrentFile::Unseen;
+                let hunks = hunks(text.unwrap_or_default(), content, !replaces_unseen);
+                Self { is_new: *file == CurrentFile::Absent, replaces_unseen, hunks }
             }
             FileChange::Parts(parts) => {
                 let after = |text: &str| parts.iter().try_fold(text.to_owned(), |text, part| part.apply(&text));
-                let hunks = match file.and_then(|file| Some((file, after(file)?))) {
+                let hunks = match text.and_then(|text| Some((text, after(text)?))) {
                     Some((before, after)) => hunks(before, &after, true),
                     // The parts do not fit the file as it is now, but they are what the agent wants.
                     None => parts.iter().flat_map(|part| hunks(part.old, part.new, false)).collect(),
                 };
-                Self { is_new: false, hunks }
+                Self { is_new: false, replaces_unseen: false, hunks }
             }
         }
     }
@@ -108,7 +116,8 @@ impl Diff {
             let (old, new) = hunk.first.unzip();
             json!({"old": old, "new": new, "lines": hunk.lines})
         };
-        json!({"isNew": self.is_new, "hunks": self.hunks.iter().map(hunk).collect::<Vec<_>>()})
+        let hunks: Vec<_> = self.hunks.iter().map(hunk).collect();
+        json!({"isNew": self.is_new, "replacesUnseen": self.replaces_unseen, "hunks": hunks})
     }
 }
 
@@ -134,6 +143,9 @@ fn hunks(before: &str, after: &str, has_place: bool) -> Vec<Hunk> {
 /// The diff of a subject as plain text.
 pub(super) fn to_text(diff: &Value) -> String {
     let mut text = String::new();
+    if diff["replacesUnseen"] == true {
+        text.push_str("What is in the file now cannot be shown here. All of it is replaced by this:\n");
+    }
     for hunk in diff.get("hunks").and_then(Value::as_array).into_iter().flatten() {
         match (hunk["old"].as_u64(), hunk["new"].as_u64()) {
             (Some(old), Some(new)) => text.push_str(&format!("@@ -{old} +{new} @@\n")),
@@ -153,7 +165,7 @@ mod tests {
     use super::super::super::client::Client;
     use super::*;
 
-    fn diff(tool: &str, input: Value, file: Option<&str>) -> Value {
+    fn diff(tool: &str, input: Value, file: &CurrentFile) -> Value {
         let body = json!({"hook_event_name": "PermissionRequest", "tool_name": tool, "tool_input": input}).to_string();
         let call = Call::read(body.as_bytes(), Client::default()).unwrap();
         Diff::of(&FileEdit::of(&call.hook).unwrap(), file).to_json()
@@ -161,23 +173,37 @@ mod tests {
 
     #[test]
     fn a_new_file_is_all_additions() {
-        let diff = diff("Write", json!({"file_path": "/p/a", "content": "one\ntwo\n"}), None);
-        assert_eq!(diff, json!({"isNew": true, "hunks": [{"old": 1, "new": 1, "lines": ["+one", "+two"]}]}));
+        let diff = diff("Write", json!({"file_path": "/p/a", "content": "one\ntwo\n"}), &CurrentFile::Absent);
+        let hunks = json!([{"old": 1, "new": 1, "lines": ["+one", "+two"]}]);
+        assert_eq!(diff, json!({"isNew": true, "replacesUnseen": false, "hunks": hunks}));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_shown_is_not_new() {
+        let write = json!({"file_path": "/p/a", "content": "one\n"});
+        let replaced = diff("Write", write, &CurrentFile::Unseen);
+        let hunks = json!([{"old": null, "new": null, "lines": ["+one"]}]);
+        assert_eq!(replaced, json!({"isNew": false, "replacesUnseen": true, "hunks": hunks}));
+        assert!(to_text(&replaced).contains("cannot be shown"));
+    }
+
+    fn text(text: &str) -> CurrentFile {
+        CurrentFile::Text(text.to_owned())
     }
 
     #[test]
     fn an_edit_is_shown_at_its_place() {
         let file: String = (1..=9).map(|n| format!("line {n}\n")).collect();
         let edit = json!({"file_path": "/p/a", "old_string": "line 6", "new_string": "line six\nline 6b"});
-        let expected = json!({"isNew": false, "hunks": [{"old": 3, "new": 3, "lines":
+        let expected = json!({"isNew": false, "replacesUnseen": false, "hunks": [{"old": 3, "new": 3, "lines":
             [" line 3", " line 4", " line 5", "-line 6", "+line six", "+line 6b", " line 7", " line 8", " line 9"]}]});
-        assert_eq!(diff("Edit", edit.clone(), Some(&file)), expected);
+        assert_eq!(diff("Edit", edit.clone(), &text(&file)), expected);
         assert!(to_text(&expected).starts_with("@@ -3 +3 @@\n line 3\n"));
         // Without the file, or if it has changed meanwhile, the place is not known.
-        let expected = json!({"isNew": false, "hunks": [{"old": null, "new": null, "lines":
+        let expected = json!({"isNew": false, "replacesUnseen": false, "hunks": [{"old": null, "new": null, "lines":
             ["-line 6", "+line six", "+line 6b"]}]});
-        assert_eq!(diff("Edit", edit.clone(), None), expected);
-        assert_eq!(diff("Edit", edit, Some("other\n")), expected);
+        assert_eq!(diff("Edit", edit.clone(), &CurrentFile::Unseen), expected);
+        assert_eq!(diff("Edit", edit, &text("other\n")), expected);
     }
 
     #[test]
@@ -185,10 +211,10 @@ mod tests {
         let file = "a\n".repeat(20);
         let edit = |all: bool| json!({"file_path": "/p/a", "old_string": "a", "new_string": "b", "replace_all": all});
         let changed = |diff: Value| to_text(&diff).lines().filter(|line| line.starts_with('+')).count();
-        assert_eq!(changed(diff("Edit", edit(true), Some(&file))), 20);
-        assert_eq!(changed(diff("Edit", edit(false), Some(&file))), 1);
+        assert_eq!(changed(diff("Edit", edit(true), &text(&file))), 20);
+        assert_eq!(changed(diff("Edit", edit(false), &text(&file))), 1);
         let edits = json!({"file_path": "/p/a", "edits": [
             {"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]});
-        assert_eq!(to_text(&diff("MultiEdit", edits, Some("a\n"))), "@@ -1 +1 @@\n-a\n+c\n");
+        assert_eq!(to_text(&diff("MultiEdit", edits, &text("a\n"))), "@@ -1 +1 @@\n-a\n+c\n");
     }
 }

@@ -7,6 +7,7 @@ use crate::ask::form::{ACCEPT, DECLINE, Field, FieldType, NO, YES, fields};
 use crate::ask::{Answer, Ask, News, Question, QuestionOption, Questions, Subject, labels_in};
 
 use super::super::call::HookInput;
+use super::super::changed_file::CurrentFile;
 use super::tool_input::{InputError, digest_of};
 use super::{Asked, CallKind, Decision, Reported};
 
@@ -26,7 +27,7 @@ impl CallKind for Form {
         hook.hook_event_name == EVENT
     }
 
-    fn asked(&self, hook: &HookInput, _file: Option<&str>) -> Result<Asked, InputError> {
+    fn asked(&self, hook: &HookInput, _file: &CurrentFile) -> Result<Asked, InputError> {
         let server = hook.mcp_server_name.as_deref().unwrap_or("A server");
         let message = hook.message.as_deref().unwrap_or_default();
         let mut subject = Map::from_iter([
@@ -184,10 +185,15 @@ fn choices(rules: &Value) -> Vec<Choice> {
         };
         titled.filter_map(choice).collect()
     };
-    // Two values with one name could not be told apart, so the value is added to the name.
+    // Two values with one name could not be told apart, so the value is added to the name, as often as it takes.
     for index in 0..choices.len() {
-        if choices[..index].iter().any(|other| other.label == choices[index].label) {
-            choices[index].label = format!("{} ({})", choices[index].label, choices[index].value);
+        let is_named = |label: &str, among: &[Choice]| among.iter().any(|other| other.label == label);
+        let mut label = choices[index].label.clone();
+        if is_named(&label, &choices[..index]) {
+            while is_named(&label, &choices) {
+                label = format!("{label} ({})", choices[index].value);
+            }
+            choices[index].label = label;
         }
     }
     choices
@@ -241,6 +247,14 @@ mod tests {
         }})
     }
 
+    #[test]
+    fn every_choice_has_a_name_of_its_own() {
+        let titled = [(1, "A (2)"), (9, "A"), (2, "A"), (2, "A")];
+        let rules = json!({"oneOf": titled.map(|(value, title)| json!({"const": value, "title": title}))});
+        let labels: Vec<String> = choices(&rules).into_iter().map(|choice| choice.label).collect();
+        assert_eq!(labels, ["A (2)", "A", "A (2) (2)", "A (2) (2) (2)"]);
+    }
+
     fn call(extra: Value) -> Call {
         let mut body = json!({"hook_event_name": "Elicitation", "session_id": "s", "mcp_server_name": "shop",
             "message": "Where does it run?"});
@@ -249,7 +263,7 @@ mod tests {
     }
 
     fn ask(call: &Call) -> Ask {
-        let asked = Form.asked(&call.hook, None).unwrap();
+        let asked = Form.asked(&call.hook, &CurrentFile::Unseen).unwrap();
         Ask {
             kind: Kind::Form,
             subject: asked.subject,
@@ -321,7 +335,7 @@ mod tests {
     fn what_is_no_form_is_left_to_the_terminal() {
         for schema in [json!(null), json!({}), json!({"properties": []}), json!({"properties": {}})] {
             let call = call(json!({"mode": "form", "requested_schema": schema}));
-            assert!(Form.asked(&call.hook, None).is_err(), "{schema}");
+            assert!(Form.asked(&call.hook, &CurrentFile::Unseen).is_err(), "{schema}");
         }
     }
 }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::ask::{Answer, Ask, Kind, News, Questions, Subject};
 
 use super::call::HookInput;
+use super::changed_file::CurrentFile;
 
 use form::Form;
 use permission::Permission;
@@ -33,8 +34,8 @@ pub(super) trait CallKind: Sync {
         None
     }
 
-    /// The questions of a call. `file` is the text of the file that the call would change.
-    fn asked(&self, hook: &HookInput, file: Option<&str>) -> Result<Asked, InputError>;
+    /// The questions of a call. `file` is the file that the call would change.
+    fn asked(&self, hook: &HookInput, file: &CurrentFile) -> Result<Asked, InputError>;
 
     /// Equal for equal calls, however their JSON is written.
     fn digest(&self, hook: &HookInput) -> Result<String, InputError>;

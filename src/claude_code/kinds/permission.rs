@@ -11,6 +11,7 @@ use crate::ask::permission::{ALLOW_ONCE, DENY, Ruling, ruling};
 use crate::ask::{Answer, Ask, MAX_TEXT, News, Question, QuestionOption, Questions, Subject};
 
 use super::super::call::HookInput;
+use super::super::changed_file::CurrentFile;
 use super::super::reply::quoted;
 use super::diff::{Diff, FileEdit};
 use super::tool_input::{InputError, digest_of};
@@ -20,13 +21,14 @@ use super::{Asked, CallKind, Decision, Reported};
 pub(super) struct Permission;
 
 /// A suggestion of Claude Code that can be granted together with the call.
-struct Grant<'a> {
+struct Grant {
     label: String,
     /// What is granted, as it stands in the settings.
     rules: Vec<String>,
     /// The file that Claude Code writes it to. `None` if it is for this session only.
     file: Option<&'static str>,
-    suggestion: &'a Value,
+    /// What Claude Code is told. It has only what is understood here.
+    suggestion: Value,
 }
 
 impl CallKind for Permission {
@@ -38,8 +40,12 @@ impl CallKind for Permission {
         FileEdit::of(hook).map(|edit| edit.path.into())
     }
 
-    fn asked(&self, hook: &HookInput, file: Option<&str>) -> Result<Asked, InputError> {
-        let subject = subject(hook, file)?;
+    fn asked(&self, hook: &HookInput, file: &CurrentFile) -> Result<Asked, InputError> {
+        let mut subject = subject(hook, file)?;
+        if !Subject::fits(&subject) {
+            // The difference repeats what the input says, so there is room without it.
+            subject.remove("diff");
+        }
         let header = hook.tool_name.clone();
         let shown = shown(hook, &subject);
         let question = if shown.len() + header.len() + 64 <= MAX_TEXT {
@@ -84,7 +90,7 @@ impl CallKind for Permission {
                 }
                 Decision::Allow {
                     input: answer.edited.as_ref().and_then(|_| ask.input_with(answer)),
-                    permissions: granted.map(|grant| grant.suggestion.clone()).into_iter().collect(),
+                    permissions: granted.map(|grant| grant.suggestion).into_iter().collect(),
                 }
             }
             Ruling::Deny(Some(words)) => {
@@ -116,7 +122,7 @@ fn quoted_value(value: &Value) -> String {
     }
 }
 
-fn subject(hook: &HookInput, file: Option<&str>) -> Result<Map<String, Value>, InputError> {
+fn subject(hook: &HookInput, file: &CurrentFile) -> Result<Map<String, Value>, InputError> {
     let input = hook.tool_input.as_ref().and_then(Value::as_object).ok_or(InputError::NoInput)?;
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     let mut subject = Map::from_iter([("tool".to_owned(), json!(hook.tool_name)), ("input".to_owned(), json!(input))]);
@@ -165,9 +171,9 @@ fn shown(hook: &HookInput, subject: &Map<String, Value>) -> String {
 }
 
 /// The suggestions that only add a rule or a directory. Others, as a change of the mode, would allow what nobody has seen.
-fn grants(hook: &HookInput) -> Vec<Grant<'_>> {
+fn grants(hook: &HookInput) -> Vec<Grant> {
     let suggestions = hook.permission_suggestions.as_ref().and_then(Value::as_array).into_iter().flatten();
-    let mut grants: Vec<Grant<'_>> = Vec::new();
+    let mut grants: Vec<Grant> = Vec::new();
     for suggestion in suggestions {
         let text = |name: &str| suggestion.get(name).and_then(Value::as_str);
         let file = match text("destination") {
@@ -182,6 +188,9 @@ fn grants(hook: &HookInput) -> Vec<Grant<'_>> {
             (Some("addDirectories"), _) => directories(suggestion),
             _ => None,
         };
+        let understood = ["type", "rules", "directories", "behavior", "destination"];
+        let suggestion: Map<String, Value> =
+            understood.into_iter().filter_map(|name| Some((name.to_owned(), suggestion.get(name)?.clone()))).collect();
         let Some(rules) = rules.filter(|rules| !rules.is_empty()) else { continue };
         let what = rules.join(", ");
         let label = match file {
@@ -189,7 +198,7 @@ fn grants(hook: &HookInput) -> Vec<Grant<'_>> {
             None => format!("Allow {what} in this session"),
         };
         if label.len() <= MAX_TEXT && grants.iter().all(|other| other.label != label) {
-            grants.push(Grant { label, rules, file, suggestion });
+            grants.push(Grant { label, rules, file, suggestion: Value::Object(suggestion) });
         }
     }
     grants

@@ -6,6 +6,7 @@ use crate::ask::plan::{ACCEPT_EDITS, ASK_BEFORE_EDITS, KEEP_PLANNING, Ruling, ru
 use crate::ask::{Answer, Ask, MAX_TEXT, News, Question, QuestionOption, Questions, Subject};
 
 use super::super::call::HookInput;
+use super::super::changed_file::CurrentFile;
 use super::super::reply::quoted;
 use super::tool_input::{InputError, digest_of};
 use super::{Asked, CallKind, Decision, Reported};
@@ -20,7 +21,7 @@ impl CallKind for Plan {
         hook.tool_name == TOOL
     }
 
-    fn asked(&self, hook: &HookInput, _file: Option<&str>) -> Result<Asked, InputError> {
+    fn asked(&self, hook: &HookInput, _file: &CurrentFile) -> Result<Asked, InputError> {
         let text = |name: &str| hook.tool_input.as_ref().and_then(|input| input.get(name)?.as_str());
         let plan = text("plan").unwrap_or_default();
         let question = match plan.trim() {

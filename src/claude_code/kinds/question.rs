@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::ask::{Answer, Ask, Channel, News, Questions};
 
 use super::super::call::HookInput;
+use super::super::changed_file::CurrentFile;
 use super::super::reply::quoted;
 use super::tool_input::{self, InputError};
 use super::{Asked, CallKind, Decision, Reported};
@@ -26,7 +27,7 @@ impl CallKind for Question {
         TOOLS.contains(&hook.tool_name.as_str())
     }
 
-    fn asked(&self, hook: &HookInput, _file: Option<&str>) -> Result<Asked, InputError> {
+    fn asked(&self, hook: &HookInput, _file: &CurrentFile) -> Result<Asked, InputError> {
         let questions = tool_input::questions(hook.tool_input.as_ref().unwrap_or(&Value::Null))?;
         Ok(Asked { subject: None, questions, digest: self.digest(hook)? })
     }
