@@ -4,7 +4,7 @@ import { Dialog } from "./lib/dialog.mjs";
 import { prompt } from "./lib/drivers/interactive.mjs";
 import { plainRun } from "./lib/drivers/runs.mjs";
 import { elicit, shop } from "./lib/mcp/shop.mjs";
-import { ADDRESS, FORM, interrupt, received, session, waiting } from "./lib/sessions.mjs";
+import { ADDRESS, CONTENT, FORM, interrupt, received, session, VALUES, waiting } from "./lib/sessions.mjs";
 import { scenario } from "./lib/world.mjs";
 import { within } from "../lib/until.mjs";
 
@@ -40,23 +40,22 @@ held("filled in, the server gets values of the right types", async (world) => {
 
 held("what breaks a rule is refused with the field, and can be corrected", async (world) => {
   const { call, open } = await waiting(world, FORM);
-  const good = { Host: "localhost", Port: "9000" };
   for (const [wrong, field] of [
-    [{ ...good, Port: "80" }, "Port"],
-    [{ ...good, Port: "many" }, "Port"],
-    [{ ...good, Port: "9000.5" }, "Port"],
+    [{ ...VALUES, Port: "80" }, "Port"],
+    [{ ...VALUES, Port: "many" }, "Port"],
+    [{ ...VALUES, Port: "9000.5" }, "Port"],
     [{ Port: "9000" }, "Host"],
-    [{ ...good, Host: "h".repeat(21) }, "Host"],
-    [{ ...good, mail: "nobody" }, "mail"],
-    [{ ...good, Stage: "test" }, "Stage"],
-    [{ ...good, Pages: ["shop", "basket", "admin"] }, "Pages"],
+    [{ ...VALUES, Host: "h".repeat(21) }, "Host"],
+    [{ ...VALUES, mail: "nobody" }, "mail"],
+    [{ ...VALUES, Stage: "test" }, "Stage"],
+    [{ ...VALUES, Pages: ["shop", "basket", "admin"] }, "Pages"],
   ]) {
     const { status, errors } = await world.daemon.refused(open, wrong);
     assert.deepEqual([status, errors.map(({ question }) => question)], [422, [field]], JSON.stringify([wrong, errors]));
   }
   assert.equal(world.model.wasShown(call), false);
-  await world.daemon.answer(open, good);
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
 });
 
 held("dismissed, the server is told that the person declined", async (world) => {
@@ -110,8 +109,8 @@ held("a daemon that is killed comes back, and the form is still filled in from e
   await world.daemon.restarted(await world.daemon.kill());
   const open = await world.daemon.openedKind("form");
   assert.equal(open.key, before.key);
-  await world.daemon.answer(open, { Host: "localhost", Port: "9000" });
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
   await world.noHookLeft();
 });
 
@@ -132,8 +131,8 @@ scenario("form: a one-shot run waits if it was told to", async (world) => {
   const call = elicit(FORM);
   const run = plainRun(world, shop(world).args, call);
   const open = await world.daemon.openedKind("form");
-  await world.daemon.answer(open, { Host: "localhost", Port: "9000" });
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
   assert.deepEqual(await within("claude -p ending", run.exited), { code: 0, signal: null });
 });
 

@@ -117,7 +117,7 @@ scenario("plan: words of one's own send it back", async (world) => {
 
 scenario("plan: approved at the terminal", async (world) => {
   const { terminal, open, dialog, showing } = await planned(world);
-  await dialog.choose("Yes, manually approve edits");
+  await dialog.approve();
   expectIncludes((await world.shown(showing)).result(showing).text, "User has approved your plan");
   const { outcome } = await world.daemon.settled(open);
   assert.deepEqual([outcome.kind, Object.values(outcome.answers)], ["answered_in_terminal", ["Approved"]]);

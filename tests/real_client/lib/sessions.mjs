@@ -34,12 +34,18 @@ export const FORM = {
     required: ["host", "port"],
   },
 };
+/** An answer to the form, and what the server then gets. */
+export const VALUES = { Host: "localhost", Port: "9000" };
+export const CONTENT = { host: "localhost", port: 9000 };
 export const ADDRESS = {
   mode: "url",
   message: "Sign in to the shop",
   url: "https://shop.example.test/sign-in?state=abc",
   elicitationId: "sign-in-1",
 };
+
+// The end of this line may be hidden behind a message.
+const INTERRUPTIBLE = /esc to inter/;
 
 /**
  * A session whose dialog for this call is open, and the ask of it.
@@ -126,7 +132,8 @@ export async function waiting(world, request) {
 
 /** Interrupts the session while the MCP server waits. @param {Terminal} terminal */
 export async function interrupt(terminal) {
-  const interrupted = (/** @type {string} */ screen) => screen.includes("Interrupted");
+  await terminal.shows(INTERRUPTIBLE);
+  const interrupted = (/** @type {string} */ screen) => !INTERRUPTIBLE.test(screen);
   // A second Esc would make another key of the letter that follows it.
   await terminal.pressUntil("Escape", "the interruption", interrupted, interrupted);
 }
