@@ -96,7 +96,7 @@ const CELLS = {
   "goes on": ["no", "The run does not end when the time is over. It goes on without an answer, and the question is closed. Do not set a time limit with this version."],
   "no such choice": ["–", "The dialog of this version has no such choice."],
   "dialog stays": ["–", "The dialog of this version ignores Ctrl-C, so the dialog and the question stay open."],
-  refused: ["no", "This version refuses the call at once there, and runs no hook that could allow it."],
+  refused: ["no", "This version refuses the call at once there. It does not run the hook for permissions."],
   "no hooks": ["–", "Hooks for forms came with Claude Code 2.1.76. `answerback install --forms` refuses an older version."],
   "no addresses": ["–", "This version tells the server that it does not support addresses."],
 };
@@ -108,7 +108,7 @@ function cell(row, value, words, footnotes) {
   return `${text} <sup>${footnotes.indexOf(note) + 1}</sup>`;
 }
 
-function section({ title, about, rows }, versions, measured) {
+function section({ title, about = "", rows }, versions, measured) {
   const footnotes = [];
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const table = [line(["", ...versions]), line(["---", ...versions.map(() => "---")])];

@@ -50,6 +50,7 @@ permission("allowed for always elsewhere", async (world, call, session) => {
   const same = bash(COMMAND);
   await promptFor(world, session.terminal, same, "once more");
   const { text } = await result(world, same);
+  await world.noHookLeft();
   assert.equal((await world.daemon.history()).length, 1, "it was asked again");
   return { permission_always: yes(text.includes(PRINTED)) };
 });

@@ -38,6 +38,7 @@ measurement("a plan: approved elsewhere, edits asked for", async (world) => {
   await world.daemon.decide(session.open, ASK_FIRST);
   await approved(world, session);
   await Dialog.permission(session.terminal, FILE);
+  await world.noHookLeft();
   return { plan_asked: yes((await world.file(FILE)) === null) };
 });
 

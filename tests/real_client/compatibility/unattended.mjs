@@ -16,6 +16,7 @@ async function ended(world, run) {
 
 /** A run that needs a permission and gets it elsewhere: whether the command has run, or "refused" if nobody was asked. */
 async function permitted(world, start) {
+  const heard = await world.listenToHooks();
   await world.cover("--permissions");
   await world.configure(WAIT);
   const call = bash("node -p 40+2");
@@ -24,8 +25,10 @@ async function permitted(world, start) {
   if (opened) await world.daemon.decide(opened[0], "Allow once");
   const { text, isError } = await result(world, call);
   await ended(world, run);
-  if (!opened) assert.equal(isError, true, text);
-  return opened ? yes(text.includes("42")) : "refused";
+  if (opened) return yes(text.includes("42"));
+  assert.equal(isError, true, text);
+  assert.equal((await heard()).includes("PermissionRequest"), false, "its hook ran, and asked nobody");
+  return "refused";
 }
 
 measurement("a permission: allowed elsewhere in a plain one-shot run", async (world) => {
