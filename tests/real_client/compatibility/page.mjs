@@ -133,7 +133,7 @@ ${SECTIONS.map((each) => section(each, versions, measured)).join("\n\n")}
 
 ## How to measure again
 
-\`tests/real_client/compatibility.sh\` measures all of this and writes this page. Do not edit the page.
+\`tests/real_client/compatibility.sh\` measures all of this and writes this page. Do not edit it.
 \`tests/run.sh compatibility\` measures again, and fails if a version does not do what this page says.
 `;
 }
