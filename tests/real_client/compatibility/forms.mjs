@@ -21,6 +21,8 @@ form("form_address", "an address, accepted elsewhere", async (world) => {
     assert.match((await received(world, call)).error.message, /does not support URL-mode/);
     return "no addresses";
   }
+  const { mode, url } = /** @type {FormSubject} */ (open.subject);
+  assert.deepEqual([mode, url], ["url", ADDRESS.url]);
   await world.daemon.decide(open, "Accept");
   const { action } = await received(world, call);
   await world.noHookLeft();
