@@ -1,33 +1,12 @@
 // Forms of an MCP server. While the hook of a form waits, the terminal shows no dialog.
 import assert from "node:assert/strict";
-import { CLAUDE } from "./lib/clients.mjs";
 import { Dialog } from "./lib/dialog.mjs";
-import { interactive, prompt } from "./lib/drivers/interactive.mjs";
+import { prompt } from "./lib/drivers/interactive.mjs";
+import { plainRun } from "./lib/drivers/runs.mjs";
 import { elicit, shop } from "./lib/mcp/shop.mjs";
+import { ADDRESS, CONTENT, FORM, interrupt, received, session, VALUES, waiting } from "./lib/sessions.mjs";
 import { scenario } from "./lib/world.mjs";
 import { within } from "../lib/until.mjs";
-
-const FORM = {
-  message: "Where should the shop listen?",
-  requestedSchema: {
-    type: "object",
-    properties: {
-      host: { type: "string", title: "Host", minLength: 1, maxLength: 20 },
-      port: { type: "integer", title: "Port", description: "A free one", minimum: 1024, maximum: 65535, default: 8080 },
-      mail: { type: "string", format: "email" },
-      tls: { type: "boolean", title: "TLS", default: false },
-      stage: { type: "string", title: "Stage", enum: ["dev", "prod"], enumNames: ["Development", "Production"] },
-      pages: { type: "array", title: "Pages", items: { type: "string", enum: ["shop", "basket", "admin"] }, minItems: 1, maxItems: 2 },
-    },
-    required: ["host", "port"],
-  },
-};
-const ADDRESS = {
-  mode: "url",
-  message: "Sign in to the shop",
-  url: "https://shop.example.test/sign-in?state=abc",
-  elicitationId: "sign-in-1",
-};
 
 /** A test in a world where forms come to us although somebody is at the terminal. */
 function held(name, body) {
@@ -35,24 +14,6 @@ function held(name, body) {
     await world.coverAll("--mode", "hold");
     await body(world);
   });
-}
-
-/** A session in which the server asks with this. */
-function session(world, call) {
-  const server = shop(world);
-  return interactive(world, call, server.args.join(" "), server.ready);
-}
-
-/** A session in which the server waits for this form, and the ask of it. */
-async function waiting(world, request) {
-  const call = elicit(request);
-  const terminal = await session(world, call);
-  return { call, terminal, open: await world.daemon.openedKind("form") };
-}
-
-/** What the server got, as it told the model. */
-async function received(world, call) {
-  return JSON.parse((await world.shown(call)).result(call).text);
 }
 
 held("filled in, the server gets values of the right types", async (world) => {
@@ -79,23 +40,22 @@ held("filled in, the server gets values of the right types", async (world) => {
 
 held("what breaks a rule is refused with the field, and can be corrected", async (world) => {
   const { call, open } = await waiting(world, FORM);
-  const good = { Host: "localhost", Port: "9000" };
   for (const [wrong, field] of [
-    [{ ...good, Port: "80" }, "Port"],
-    [{ ...good, Port: "many" }, "Port"],
-    [{ ...good, Port: "9000.5" }, "Port"],
+    [{ ...VALUES, Port: "80" }, "Port"],
+    [{ ...VALUES, Port: "many" }, "Port"],
+    [{ ...VALUES, Port: "9000.5" }, "Port"],
     [{ Port: "9000" }, "Host"],
-    [{ ...good, Host: "h".repeat(21) }, "Host"],
-    [{ ...good, mail: "nobody" }, "mail"],
-    [{ ...good, Stage: "test" }, "Stage"],
-    [{ ...good, Pages: ["shop", "basket", "admin"] }, "Pages"],
+    [{ ...VALUES, Host: "h".repeat(21) }, "Host"],
+    [{ ...VALUES, mail: "nobody" }, "mail"],
+    [{ ...VALUES, Stage: "test" }, "Stage"],
+    [{ ...VALUES, Pages: ["shop", "basket", "admin"] }, "Pages"],
   ]) {
     const { status, errors } = await world.daemon.refused(open, wrong);
     assert.deepEqual([status, errors.map(({ question }) => question)], [422, [field]], JSON.stringify([wrong, errors]));
   }
   assert.equal(world.model.wasShown(call), false);
-  await world.daemon.answer(open, good);
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
 });
 
 held("dismissed, the server is told that the person declined", async (world) => {
@@ -129,9 +89,7 @@ held("released, the terminal's own dialog opens", async (world) => {
 
 held("after Esc it ends with the next prompt, and leaves no dialog behind", async (world) => {
   const { terminal, open } = await waiting(world, FORM);
-  const interrupted = (screen) => screen.includes("Interrupted");
-  // A second Esc would make another key of the letter that follows it.
-  await terminal.pressUntil("Escape", "the interruption", interrupted, interrupted);
+  await interrupt(terminal);
   await prompt(world, terminal, "go on");
   assert.equal((await world.daemon.settled(open)).outcome.kind, "withdrawn");
   await world.noHookLeft();
@@ -151,8 +109,8 @@ held("a daemon that is killed comes back, and the form is still filled in from e
   await world.daemon.restarted(await world.daemon.kill());
   const open = await world.daemon.openedKind("form");
   assert.equal(open.key, before.key);
-  await world.daemon.answer(open, { Host: "localhost", Port: "9000" });
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
   await world.noHookLeft();
 });
 
@@ -171,19 +129,17 @@ scenario("form: a one-shot run waits if it was told to", async (world) => {
   await world.coverAll();
   await world.configure('[permissions]\nunattended = "wait"\n');
   const call = elicit(FORM);
-  world.model.onNextPrompt([call]);
-  const run = world.spawn(CLAUDE, ["-p", "ask me", ...shop(world).args]);
+  const run = plainRun(world, shop(world).args, call);
   const open = await world.daemon.openedKind("form");
-  await world.daemon.answer(open, { Host: "localhost", Port: "9000" });
-  assert.deepEqual(await received(world, call), { action: "accept", content: { host: "localhost", port: 9000 } });
+  await world.daemon.answer(open, VALUES);
+  assert.deepEqual(await received(world, call), { action: "accept", content: CONTENT });
   assert.deepEqual(await within("claude -p ending", run.exited), { code: 0, signal: null });
 });
 
 scenario("form: a one-shot run does not wait otherwise", async (world) => {
   await world.coverAll();
   const call = elicit(FORM);
-  world.model.onNextPrompt([call]);
-  const run = world.spawn(CLAUDE, ["-p", "ask me", ...shop(world).args]);
+  const run = plainRun(world, shop(world).args, call);
   assert.deepEqual(await received(world, call), { action: "cancel" });
   assert.deepEqual(await within("claude -p ending", run.exited), { code: 0, signal: null });
 });

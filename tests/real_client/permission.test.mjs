@@ -1,17 +1,15 @@
 // Permissions in an interactive session: the terminal's own dialog and the daemon at once, and the first answer wins.
 import assert from "node:assert/strict";
 import { Dialog } from "./lib/dialog.mjs";
-import { interactive, prompt } from "./lib/drivers/interactive.mjs";
+import { interactive } from "./lib/drivers/interactive.mjs";
 import { expectIncludes } from "./lib/expect.mjs";
 import { note, shop } from "./lib/mcp/shop.mjs";
+import { asked, ASKING, LOCAL_SETTINGS, promptFor } from "./lib/sessions.mjs";
 import { scenario } from "./lib/world.mjs";
 import { agent, bash, edit, read, webFetch, write } from "../lib/calls.mjs";
 
-// Interactive sessions begin in the mode "auto" today. In this one, a person is asked.
-const ASKING = "--permission-mode default";
 const COMMAND = "node -p 40+2";
 const RULE = `Bash(${COMMAND})`;
-const LOCAL_SETTINGS = ".claude/settings.local.json";
 const REJECTED = "Not run · rejected";
 
 /** A test in a world where permissions come to us. */
@@ -20,14 +18,6 @@ function covered(name, body) {
     await world.coverAll();
     await body(world);
   });
-}
-
-/** A session whose dialog for this call is open, and the ask of it. */
-async function asked(world, call, flags = ASKING) {
-  const terminal = await interactive(world, call, flags);
-  const [open] = await world.daemon.opened(call);
-  assert.deepEqual([open.kind, open.racing], ["permission", true]);
-  return { terminal, open, dialog: await Dialog.permission(terminal) };
 }
 
 /** The tool ran as it was allowed elsewhere, and the ask says so. Resolves to the ask. */
@@ -62,12 +52,6 @@ async function denied(world, { terminal, open, dialog }, call, words) {
 async function granted(world, ...rules) {
   await world.appears(LOCAL_SETTINGS);
   assert.deepEqual(JSON.parse(await world.file(LOCAL_SETTINGS)), { permissions: { allow: rules } });
-}
-
-/** Gives the session a prompt on which the model makes this call. */
-async function promptFor(world, terminal, call, text) {
-  world.model.onNextPrompt([call]);
-  await prompt(world, terminal, text);
 }
 
 const result = async (world, call) => (await world.shown(call)).result(call).text;

@@ -4,36 +4,11 @@ import fs from "node:fs/promises";
 import { Dialog } from "./lib/dialog.mjs";
 import { interactive, prompt } from "./lib/drivers/interactive.mjs";
 import { expectIncludes } from "./lib/expect.mjs";
+import { ACCEPT_EDITS, ASK_FIRST, KEEP_PLANNING, PLAN, planned, planning, shownPlan } from "./lib/sessions.mjs";
 import { scenario } from "./lib/world.mjs";
-import { exitPlanMode, write, writePlan } from "../lib/calls.mjs";
+import { write } from "../lib/calls.mjs";
 
-const PLANNING = "--permission-mode plan";
-const PLAN = "# Shop\n\n1. Add a basket\n2. Test it\n\n| page | what |\n|---|---|\n| `/` | the shop |\n";
 const BETTER = "# Shop\n\n1. Add a basket, in `basket.mjs`\n2. Test it with two people\n";
-const ACCEPT_EDITS = "Approve, accept edits";
-const ASK_FIRST = "Approve, ask before each edit";
-const KEEP_PLANNING = "Keep planning";
-
-/** The calls of a model that writes this plan down and shows it. After that it makes the other calls. */
-function planning(world, plan, ...others) {
-  const [writing, showing] = [writePlan(plan), exitPlanMode()];
-  world.model.then(writing, showing);
-  if (others.length > 0) world.model.then(showing, ...others);
-  return { writing, showing };
-}
-
-/** A session whose dialog for the plan is open, and the ask of it. */
-async function planned(world, ...others) {
-  const { writing, showing } = planning(world, PLAN, ...others);
-  const terminal = await interactive(world, writing, PLANNING);
-  return { terminal, showing, ...(await shownPlan(world, terminal, showing)) };
-}
-
-async function shownPlan(world, terminal, showing) {
-  const [open] = await world.daemon.opened(showing);
-  assert.deepEqual([open.kind, open.racing], ["plan", true]);
-  return { open, dialog: await Dialog.plan(terminal) };
-}
 
 /** The plan was approved elsewhere, and the ask says so. Resolves to what the model was shown. */
 async function approved(world, { terminal, open, dialog, showing }, label) {
@@ -142,7 +117,7 @@ scenario("plan: words of one's own send it back", async (world) => {
 
 scenario("plan: approved at the terminal", async (world) => {
   const { terminal, open, dialog, showing } = await planned(world);
-  await dialog.choose("Yes, manually approve edits");
+  await dialog.approve();
   expectIncludes((await world.shown(showing)).result(showing).text, "User has approved your plan");
   const { outcome } = await world.daemon.settled(open);
   assert.deepEqual([outcome.kind, Object.values(outcome.answers)], ["answered_in_terminal", ["Approved"]]);

@@ -1,8 +1,7 @@
 // Permissions and plans in runs without a terminal.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { CLAUDE } from "./lib/clients.mjs";
 import { Host } from "./lib/drivers/host.mjs";
+import { ourRun, plainRun } from "./lib/drivers/runs.mjs";
 import { streamJson } from "./lib/drivers/stream_json.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { scenario } from "./lib/world.mjs";
@@ -22,19 +21,6 @@ function covered(name, body) {
   });
 }
 
-/** `claude -p`, on which the model makes these calls. */
-function plainRun(world, ...calls) {
-  world.model.onNextPrompt(calls);
-  return world.spawn(CLAUDE, ["-p", "ask me"]);
-}
-
-/** `answerback run -- claude -p`, on which the model makes these calls. */
-function ourRun(world, flags, ...calls) {
-  world.model.onNextPrompt(calls);
-  const args = ["run", "--", "claude", "-p", "ask me", ...flags];
-  return world.spawn(path.join(world.bin, "answerback"), args, { env: world.personsEnv });
-}
-
 async function ended(world, run) {
   assert.deepEqual(await within("the run ending", run.exited), { code: 0, signal: null });
   assert.equal(run.stdout.trim(), "done");
@@ -45,7 +31,7 @@ const result = async (world, call) => (await world.shown(call)).result(call);
 
 covered("a plain run is refused at once, as without us", async (world) => {
   const call = bash(COMMAND);
-  const run = plainRun(world, call);
+  const run = plainRun(world, [], call);
   const { text, isError } = await result(world, call);
   assert.equal(isError, true);
   expectIncludes(text, "requires approval");
@@ -56,7 +42,7 @@ covered("a plain run is refused at once, as without us", async (world) => {
 covered("a plain run waits if it was told to, and is allowed", async (world) => {
   await world.configure(WAIT);
   const call = bash(COMMAND);
-  const run = plainRun(world, call);
+  const run = plainRun(world, [], call);
   const [open] = await world.daemon.opened(call);
   assert.deepEqual([open.kind, open.racing], ["permission", false]);
   await world.daemon.decide(open, "Allow once");
@@ -68,7 +54,7 @@ covered("a plain run waits if it was told to, and is allowed", async (world) => 
 covered("a plain run waits if it was told to, and is denied", async (world) => {
   await world.configure(WAIT);
   const call = bash(COMMAND);
-  const run = plainRun(world, call);
+  const run = plainRun(world, [], call);
   const [open] = await world.daemon.opened(call);
   await world.daemon.decide(open, "Not in this run");
   const { text, isError } = await result(world, call);
@@ -80,7 +66,7 @@ covered("a plain run waits if it was told to, and is denied", async (world) => {
 covered("a plain run that waits outlives its daemon", async (world) => {
   await world.configure(WAIT);
   const call = bash(COMMAND);
-  const run = plainRun(world, call);
+  const run = plainRun(world, [], call);
   await world.daemon.opened(call);
   await world.daemon.restarted(await world.daemon.kill());
   // If the daemon was killed before it could tell the hook that its call is stored, the call comes in again, without its id.

@@ -2,24 +2,85 @@
 import fs from "node:fs";
 import path from "node:path";
 
-const ROWS = [
-  ["**Without a terminal**"],
-  ["plain", "`claude -p`: the answer arrives"],
-  ["headless", "`answerback run -- claude -p`: the answer arrives"],
-  ["headless_note", "… with its note"],
-  ["headless_receipt", "… and is seen to have arrived"],
-  ["defer", '`on_timeout = "defer"`: the resumed run gets the answer'],
-  ["**At the terminal and elsewhere at once**"],
-  ["elsewhere", "answered elsewhere: the dialog closes, the answer arrives"],
-  ["elsewhere_note", "… with its note"],
-  ["elsewhere_receipt", "… and is seen to have arrived"],
-  ["terminal", "answered in the terminal: the question leaves Answerback with that answer"],
-  ["escape", "Esc takes the question back"],
-  ["chat", "“Chat about this” takes it back"],
-  ["window", "a closed window takes it back"],
-  ["ctrl_c", "Ctrl-C takes it back"],
-  ["end", "`kill` of Claude Code takes it back"],
-  ["kill", "`kill -9` of Claude Code takes it back"],
+// Each row has the cell that was measured and what it is called. A row may say other words about a value than CELLS.
+const SECTIONS = [
+  {
+    title: "Questions without a terminal",
+    rows: [
+      ["plain", "`claude -p`: the answer arrives"],
+      ["headless", "`answerback run -- claude -p`: the answer arrives"],
+      ["headless_note", "… with its note"],
+      ["headless_receipt", "… and is seen to have arrived", {
+        no: ["no", "The tool itself fails in this version, and Claude Code then reports nothing to hooks."],
+      }],
+      ["defer", '`on_timeout = "defer"`: the resumed run gets the answer'],
+    ],
+  },
+  {
+    title: "Questions at the terminal and elsewhere at once",
+    rows: [
+      ["elsewhere", "answered elsewhere: the dialog closes, the answer arrives"],
+      ["elsewhere_note", "… with its note"],
+      ["elsewhere_receipt", "… and is seen to have arrived"],
+      ["terminal", "answered in the terminal: the question leaves Answerback with that answer"],
+      ["escape", "Esc takes the question back"],
+      ["chat", "“Chat about this” takes it back"],
+      ["window", "a closed window takes it back"],
+      ["ctrl_c", "Ctrl-C takes it back"],
+      ["end", "`kill` of Claude Code takes it back"],
+      ["kill", "`kill -9` of Claude Code takes it back"],
+    ],
+  },
+  {
+    title: "Permissions at the terminal and elsewhere at once",
+    about: "Here the hook was installed with `--permissions`.",
+    rows: [
+      ["permission_elsewhere", "allowed elsewhere: the dialog closes, the command runs"],
+      ["permission_receipt", "… and is seen to have arrived"],
+      ["permission_edited", "edited and allowed elsewhere: the edited command runs"],
+      ["permission_always", "“Always allow”: the rule is written, the same command asks no more"],
+      ["permission_denied", "denied elsewhere with words: the model is told the words"],
+      ["permission_denied_receipt", "… and is seen to have arrived", {
+        no: ["no", "This version reports nothing to hooks about a call that was denied."],
+      }],
+      ["permission_terminal", "allowed in the terminal: it leaves Answerback as allowed"],
+      ["permission_refused", "refused in the terminal with words: it leaves Answerback with these words", {
+        withdrawn: ["no", "This version does not tell hooks that it was refused, nor the words. It leaves Answerback as taken back when the turn ends."],
+      }],
+      ["permission_escape", "Esc takes it back"],
+    ],
+  },
+  {
+    title: "Plans at the terminal and elsewhere at once",
+    rows: [
+      ["plan_accepted", "approved elsewhere, edits accepted: the dialog closes, the next edit is not asked for"],
+      ["plan_receipt", "… and is seen to have arrived"],
+      ["plan_asked", "approved elsewhere, ask before each edit: the next edit is asked for"],
+      ["plan_edited", "edited and approved elsewhere: the model is told the edited plan", {
+        no: ["no", "This version ignores the edit and approves the plan as it was. With this version, keep planning and say what to change."],
+      }],
+      ["plan_sent_back", "“Keep planning” with words: the model is told the words and stays in plan mode"],
+      ["plan_terminal", "approved in the terminal: it leaves Answerback as approved"],
+    ],
+  },
+  {
+    title: "Forms of MCP servers in a session at the terminal",
+    about: "Here the hook was installed with `--forms --mode hold`, so forms wait in Answerback only.",
+    rows: [
+      ["form_filled", "filled in elsewhere: the server gets the values"],
+      ["form_declined", "dismissed elsewhere: the server is told that it was declined"],
+      ["form_address", "an address to open, accepted elsewhere: the server is told"],
+      ["form_escape", "after Esc, the next prompt takes it back"],
+    ],
+  },
+  {
+    title: "Permissions and forms without a terminal",
+    about: 'Here `unattended = "wait"` was set in the section `[permissions]` of `config.toml`.',
+    rows: [
+      ["permission_plain", "`claude -p`: a permission waits, is allowed, and the command runs"],
+      ["form_plain", "`claude -p`: a form waits, is filled in, and the server gets the values"],
+    ],
+  },
 ];
 
 // How a value that was measured reads in a cell, and the footnote that it needs.
@@ -35,40 +96,44 @@ const CELLS = {
   "goes on": ["no", "The run does not end when the time is over. It goes on without an answer, and the question is closed. Do not set a time limit with this version."],
   "no such choice": ["–", "The dialog of this version has no such choice."],
   "dialog stays": ["–", "The dialog of this version ignores Ctrl-C, so the dialog and the question stay open."],
+  refused: ["no", "This version refuses the call at once there. It does not run the hook for permissions."],
+  "no hooks": ["–", "Hooks for forms came with Claude Code 2.1.76. `answerback install --forms` refuses an older version."],
+  "no addresses": ["–", "This version tells the server that it does not support addresses."],
 };
-const NO_RECEIPT = "The tool itself fails in this version, and Claude Code then reports nothing to hooks.";
 
-function cell(row, value, footnotes) {
-  const [text, ownNote] = CELLS[value] ?? fail(`no way to say ${JSON.stringify(value)} of ${row}`);
-  const note = value === "no" && row.endsWith("_receipt") ? NO_RECEIPT : ownNote;
+function cell(row, value, words, footnotes) {
+  const [text, note] = words[value] ?? CELLS[value] ?? fail(`no way to say ${JSON.stringify(value)} of ${row}`);
   if (!note) return text;
   if (!footnotes.includes(note)) footnotes.push(note);
   return `${text} <sup>${footnotes.indexOf(note) + 1}</sup>`;
 }
 
-function page(measured) {
-  const versions = Object.keys(measured).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+function section({ title, about = "", rows }, versions, measured) {
   const footnotes = [];
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const table = [line(["", ...versions]), line(["---", ...versions.map(() => "---")])];
-  for (const [row, label] of ROWS) {
-    if (!label) table.push(line([row, ...versions.map(() => "")]));
-    else table.push(line([label, ...versions.map((version) => cell(row, measured[version][row], footnotes))]));
+  for (const [row, label, words = {}] of rows) {
+    table.push(line([label, ...versions.map((version) => cell(row, measured[version][row], words, footnotes))]));
   }
+  const notes = footnotes.map((note, index) => wrapped(`${index + 1}. ${note}`)).join("\n");
+  return [`## ${title}`, about, table.join("\n"), notes].filter(Boolean).join("\n\n");
+}
+
+function page(measured) {
+  const versions = Object.keys(measured).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   return `# Compatibility
 
 This page says what works with which version of Claude Code. Every cell was measured with the
 published program, under tmux or headless, against a scripted model. "Arrives" means that the model
 was shown the answer. Versions in between were not measured.
 
-${table.join("\n")}
+What is taken back has the outcome \`withdrawn\`. No hook was left running in any of these cases.
 
-${footnotes.map((note, index) => wrapped(`${index + 1}. ${note}`)).join("\n")}
+${SECTIONS.map((each) => section(each, versions, measured)).join("\n\n")}
 
-A question that is taken back has the outcome \`withdrawn\`. No hook was left running in any of these
-cases.
+## How to measure again
 
-\`tests/real_client/compatibility.sh\` measures all of this and writes this page. Do not edit the page.
+\`tests/real_client/compatibility.sh\` measures all of this and writes this page. Do not edit it.
 \`tests/run.sh compatibility\` measures again, and fails if a version does not do what this page says.
 `;
 }

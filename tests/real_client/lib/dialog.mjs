@@ -7,6 +7,9 @@ const QUESTION = /Enter to select/;
 const PERMISSION = /Do you want to [^?]*\?/;
 const PLAN = /Would you like to proceed\?/;
 const FORM = /requests your input/;
+const MANUALLY = "Yes, manually approve edits";
+const OLD_MANUALLY = "Yes, and manually approve edits";
+const TYPE_HERE = "Type here to tell Claude";
 const SELECTED = /^\s*❯ (\d)\. (.*)$/m;
 
 export class Dialog {
@@ -75,10 +78,19 @@ export class Dialog {
 
   /** Refuses a permission with these words. @param {string} words */
   async refuse(words) {
-    assert.ok(await this.select("No"), "the dialog left before it was refused");
+    // In older versions, words are a choice of their own.
+    const own = await this.offers(TYPE_HERE);
+    assert.ok(await this.select(own ? TYPE_HERE : "No"), "the dialog left before it was refused");
     // Before that, a letter would be a key of the dialog.
-    await this.#terminal.pressUntil("Tab", "the dialog taking words", (screen) => /❯ \d\. No, /.test(screen));
+    if (!own) await this.#terminal.pressUntil("Tab", "the dialog taking words", (screen) => /❯ \d\. No, /.test(screen));
     await this.#send(words);
+  }
+
+  /** Approves a plan. Edits are asked for. */
+  async approve() {
+    // In older versions the words are different.
+    const label = (await this.offers(MANUALLY)) ? MANUALLY : OLD_MANUALLY;
+    await this.choose(label);
   }
 
   /** Sends a plan back with these words. @param {string} words */

@@ -35,12 +35,17 @@ export class ClientWorld extends World {
   async furnish() {
     await this.model.start();
     await super.furnish();
-    await this.answerback("install", "--project", this.project);
+    await this.cover();
   }
 
   /** Covers every kind of wait, not only questions and plans. @param {...string} options */
   async coverAll(...options) {
-    await this.answerback("install", "--project", this.project, "--all", ...options);
+    await this.cover("--all", ...options);
+  }
+
+  /** Covers what these options say. @param {...string} options */
+  async cover(...options) {
+    await this.answerback("install", "--project", this.project, ...options);
   }
 
   /** A file of the project, or null if there is none. @param {string} name */
