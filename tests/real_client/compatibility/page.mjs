@@ -74,9 +74,11 @@ const SECTIONS = [
     ],
   },
   {
-    title: "Permissions and forms without a terminal",
-    about: 'Here `unattended = "wait"` was set in the section `[permissions]` of `config.toml`.',
+    title: "Permissions, plans and forms without a terminal",
+    about: 'For plain `claude -p`, `unattended = "wait"` was set in `[permissions]` of `config.toml`.',
     rows: [
+      ["permission_run", "`answerback run -- claude -p`: a permission waits, is allowed, and the command runs"],
+      ["plan_run", "`answerback run -- claude -p`: a plan waits, is approved, and the next edit is not asked for"],
       ["permission_plain", "`claude -p`: a permission waits, is allowed, and the command runs"],
       ["form_plain", "`claude -p`: a form waits, is filled in, and the server gets the values"],
     ],

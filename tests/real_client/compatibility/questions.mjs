@@ -8,7 +8,6 @@ import { ourRun, plainRun } from "../lib/drivers/runs.mjs";
 import { measurement, withdrawal, yes } from "./measurement.mjs";
 
 const TOOL = "AskUserQuestion";
-const STDIO = ["--permission-prompt-tool", "stdio"];
 const ANSWERS = { [DATABASE.question]: "SQLite" };
 const CTRL_C_ROUNDS = 10;
 const NOTE = "only until the move";
@@ -61,7 +60,7 @@ function received(receipt) {
 measurement("a one-shot run that nobody answers in time", async (world) => {
   await world.configure('timeout_seconds = 1\non_timeout = "defer"\n');
   const call = ask(DATABASE);
-  const run = plainRun(world, [...STDIO, "--output-format", "json"], call);
+  const run = ourRun(world, ["--output-format", "json"], call);
   await within("claude -p ending", run.exited, 60_000);
   if (JSON.parse(run.stdout).stop_reason !== "tool_deferred") {
     assert.equal((await world.shown(call)).result(call).isError, true);

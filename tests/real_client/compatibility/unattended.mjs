@@ -1,8 +1,8 @@
-// Permissions and forms in runs without a terminal, which wait because they were told to.
+// Permissions, plans and forms in runs without a terminal, which wait because they were told to.
 import assert from "node:assert/strict";
-import { bash } from "../../lib/calls.mjs";
+import { bash, exitPlanMode, write, writePlan } from "../../lib/calls.mjs";
 import { within } from "../../lib/until.mjs";
-import { plainRun } from "../lib/drivers/runs.mjs";
+import { ourRun, plainRun } from "../lib/drivers/runs.mjs";
 import { elicit, shop } from "../lib/mcp/shop.mjs";
 import { CONTENT, FORM, received, VALUES } from "../lib/sessions.mjs";
 import { coversForms, measurement, NO_HOOKS, result, yes } from "./measurement.mjs";
@@ -33,6 +33,23 @@ async function permitted(world, start) {
 
 measurement("a permission: allowed elsewhere in a plain one-shot run", async (world) => {
   return { permission_plain: await permitted(world, plainRun) };
+});
+
+measurement("a permission: allowed elsewhere in a run with answerback run", async (world) => {
+  return { permission_run: await permitted(world, ourRun) };
+});
+
+measurement("a plan: approved elsewhere in a run with answerback run", async (world) => {
+  const [writing, showing, making] = [writePlan("# Shop\n"), exitPlanMode(), write(`${world.project}/basket.mjs`, "export {};\n")];
+  world.model.then(writing, showing);
+  world.model.then(showing, making);
+  const run = ourRun(world, ["--permission-mode", "plan"], writing);
+  const [open] = await world.daemon.opened(showing);
+  await world.daemon.decide(open, "Approve, accept edits");
+  const made = await result(world, making);
+  await ended(world, run);
+  assert.equal(made.isError, false, made.text);
+  return { plan_run: yes((await world.file("basket.mjs")) === "export {};\n") };
 });
 
 /** A run in which an MCP server asks with a form that is filled in elsewhere: whether it got the values. */
