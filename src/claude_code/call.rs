@@ -52,6 +52,9 @@ pub(super) struct HookInput {
     /// The calls of a batch that is over.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_calls: Vec<BatchCall>,
+    /// The server of the tool. Older versions do not say it.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) mcp_server: Option<McpServer>,
     /// The server that wants a form to be filled in, and the form.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) mcp_server_name: Option<String>,
@@ -71,6 +74,12 @@ pub(super) struct HookInput {
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// The server of a tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct McpServer {
+    pub(super) name: String,
 }
 
 /// One call of a batch.

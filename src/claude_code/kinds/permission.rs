@@ -133,10 +133,8 @@ fn subject(hook: &HookInput, file: &CurrentFile) -> Result<Map<String, Value>, I
     match hook.tool_name.as_str() {
         "Bash" => put("command", json!(text("command").unwrap_or_default())),
         "WebFetch" => put("url", json!(text("url").unwrap_or_default())),
-        name => {
-            if let Some(server) =
-                name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server)
-            {
+        _ => {
+            if let Some(server) = server(hook) {
                 put("server", json!(server));
             }
         }
@@ -154,6 +152,18 @@ fn subject(hook: &HookInput, file: &CurrentFile) -> Result<Map<String, Value>, I
         .collect();
     put("grants", json!(grants));
     Ok(subject)
+}
+
+/// The MCP server of the tool. Both names may have underscores in them, so the name of the tool does not always tell where the name of its
+/// server ends. Then the server is not known.
+fn server(hook: &HookInput) -> Option<&str> {
+    let rest = hook.tool_name.strip_prefix("mcp__")?;
+    match &hook.mcp_server {
+        Some(server) if rest.strip_prefix(server.name.as_str()).is_some_and(|tool| tool.starts_with("__")) => {
+            Some(&server.name)
+        }
+        _ => rest.split_once("__").filter(|(_, tool)| !tool.contains("__")).map(|(server, _)| server),
+    }
 }
 
 /// The whole of what would be done, as text. A companion that knows only questions shows this.
@@ -219,4 +229,27 @@ fn rules(suggestion: &Value) -> Option<Vec<String>> {
 fn directories(suggestion: &Value) -> Option<Vec<String>> {
     let directories = suggestion.get("directories")?.as_array()?;
     directories.iter().map(|directory| Some(format!("the directory {}", directory.as_str()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::call::Call;
+    use super::super::super::client::Client;
+    use super::*;
+
+    #[test]
+    fn a_server_is_named_only_if_it_is_known() {
+        for (tool, said, expected) in [
+            ("mcp__github__create", json!(null), Some("github")),
+            ("mcp__github__evil__create", json!(null), None),
+            ("mcp__github__evil__create", json!({"name": "github__evil"}), Some("github__evil")),
+            ("mcp__github__create", json!({"name": "other"}), Some("github")),
+            ("mcp__github", json!(null), None),
+            ("Bash", json!({"name": "github"}), None),
+        ] {
+            let body = json!({"hook_event_name": "PermissionRequest", "tool_name": tool, "mcp_server": said});
+            let call = Call::read(body.to_string().as_bytes(), Client::default()).unwrap();
+            assert_eq!(server(&call.hook), expected, "{tool} {said}");
+        }
+    }
 }
