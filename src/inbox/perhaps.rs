@@ -20,6 +20,8 @@ const PROC: &str = "/proc";
 const SHELLS: [&str; 2] = ["bash", "zsh"];
 /// Linux counts the start of a process in these, on every architecture that we build for.
 const TICK: SignedDuration = SignedDuration::from_millis(10);
+/// The start of the process and the age of the machine are both rounded down to ticks.
+const ROUNDED: SignedDuration = SignedDuration::from_millis(20);
 
 impl Inbox {
     /// Those of the asks that were perhaps answered in the terminal.
@@ -64,7 +66,8 @@ impl Candidate {
         let threads = fs::read_dir(proc.join(self.agent.to_string()).join("task")).into_iter().flatten().flatten();
         let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
         children.flat_map(|pids| pids.split_whitespace().map(|pid| proc.join(pid)).collect::<Vec<_>>()).any(|child| {
-            is_shell(&child) && started_after_boot(&child).is_some_and(|started| boot + started > self.opened_at)
+            is_shell(&child)
+                && started_after_boot(&child).is_some_and(|started| boot + started + ROUNDED > self.opened_at)
         })
     }
 }

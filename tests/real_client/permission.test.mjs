@@ -287,7 +287,7 @@ covered("an edit shows the change with its line numbers", async (world) => {
   const [open] = await world.daemon.opened(editing);
   const { path, diff, grants } = open.subject;
   assert.deepEqual([path, grants], [file, []]);
-  assert.deepEqual(diff, { isNew: false, hunks: [{ old: 1, new: 1, lines: [" one", "-two", "+zwei", " three"] }] });
+  assert.deepEqual(diff, { isNew: false, replacesUnseen: false, hunks: [{ old: 1, new: 1, lines: [" one", "-two", "+zwei", " three"] }] });
   const session = { terminal, open, dialog: await Dialog.permission(terminal) };
   await world.daemon.decide(open, "Allow once");
   await allowed(world, session, editing);
@@ -297,7 +297,7 @@ covered("an edit shows the change with its line numbers", async (world) => {
 covered("a new file, edited before it is written", async (world) => {
   const call = write(`${world.project}/new.txt`, "one\n");
   const session = await asked(world, call);
-  assert.deepEqual(session.open.subject.diff, { isNew: true, hunks: [{ old: 1, new: 1, lines: ["+one"] }] });
+  assert.deepEqual(session.open.subject.diff, { isNew: true, replacesUnseen: false, hunks: [{ old: 1, new: 1, lines: ["+one"] }] });
   await world.daemon.decide(session.open, "Allow once", { edited: { content: "two\n" } });
   await allowed(world, session, call);
   assert.equal(await world.file("new.txt"), "two\n");
