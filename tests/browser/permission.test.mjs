@@ -198,6 +198,15 @@ scenario("a new file, and its content changed", async (world) => {
   assert.deepEqual((await decision(asked)).updatedInput, { ...input, content: "three\n" });
 });
 
+scenario("a file that cannot be shown is replaced, and not created", async (world) => {
+  const file = path.join(world.project, "binary");
+  await fs.writeFile(file, Buffer.from([0xff, 0xfe]));
+  await world.permission("Write", { file_path: file, content: "one\n" });
+  const page = await world.page();
+  await page.getByText("Replace this file?").waitFor();
+  await page.locator(".facts", { hasText: "what is in it now cannot be shown" }).waitFor();
+});
+
 scenario("a fetch shows the whole address and what is looked for", async (world) => {
   const url = `https://example.org/${"deep/".repeat(20)}?q=1#end`;
   const rule = { type: "addRules", rules: [{ toolName: "WebFetch", ruleContent: "domain:example.org" }], behavior: "allow", destination: "localSettings" };
