@@ -193,10 +193,24 @@ impl Bridge {
         Ok(found.filter(|found| found.is_over_http() == is_over_http))
     }
 
+    /// Whether this very call has opened an ask before, at a daemon that ended before it could tell the hook. Then the hook does not know
+    /// that it was parked, and sends the call again under the same name.
+    async fn opened_before(&self, new: &NewAsk) -> Result<Option<Resumed>, StoreError> {
+        let name = |detail: &str| Call::kept(detail)?.client.call;
+        let (Some(own), Some(digest)) = (name(&new.detail), &new.digest) else { return Ok(None) };
+        let Some(ask) = self.registry.newest_like(new.key.session(), digest).await? else { return Ok(None) };
+        let is_same = ask.asker == new.asker && name(&self.registry.detail(ask.id).await?) == Some(own);
+        Ok(is_same.then(|| Resumed(Some(ask.key.clone()))))
+    }
+
     async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken<'_>, CallError> {
         let Ok(place) = self.places.try_acquire() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
             return Ok(Taken::Replied(None));
+        };
+        let resumed = match resumed {
+            None if matches!(hook, Hook::PermissionRequest) => self.opened_before(&new).await?,
+            resumed => resumed,
         };
         let has_key = resumed.as_ref().is_some_and(|resumed| resumed.0.is_some());
         if let Some(key) = resumed.as_ref().and_then(|resumed| resumed.0.clone())

@@ -61,7 +61,7 @@ pub struct Client {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// The hook's own name for its call. It is the same if the call is sent again.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// Present if somebody started an unattended run so that it waits for permissions: [`TOOL_WAITS`] if the run has our permission tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -238,6 +238,11 @@ impl Registry {
         }
     }
 
+    /// The newest ask of a session with this digest.
+    pub async fn newest_like(&self, session: &str, digest: &str) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.0.store.ask_with_digest(session.to_owned(), digest.to_owned()).await
+    }
+
     /// What the asker needs for its reply, as it was handed in.
     pub async fn detail(&self, id: AskId) -> Result<String, StoreError> {
         self.0.store.detail(id).await

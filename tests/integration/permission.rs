@@ -6,8 +6,9 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::commands::{exits, run};
+use crate::http::Request;
 use crate::kinds::{ATTENDED, Agent, HOSTED, answer, question, suggestions};
-use crate::world::{Hook, World, signal};
+use crate::world::{Hook, World, signal, until};
 use rustix::process::Signal;
 
 fn command(text: &str) -> Value {
@@ -185,6 +186,44 @@ fn what_the_agent_has_started_cannot_answer_for_the_person() {
     // A person in a terminal of their own.
     exits(&run(&world, &["answer", "s__t", "Allow once"]), 0);
     assert_eq!(hook.reply()["decision"]["behavior"], "allow");
+}
+
+#[test]
+fn a_call_that_is_sent_again_after_a_crash_gets_the_answer_that_was_given_meanwhile() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    let input = command("npm test");
+    ATTENDED.name(&mut world, "Bash", &input, "t");
+    // The hook's request, before the hook can learn that it is stored. The hook sends it again under the same name.
+    let call =
+        json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": input});
+    let body = call.to_string();
+    let request = |name: &str| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("x-answerback-attended", "1"),
+            ("x-answerback-entrypoint", "cli"),
+            ("x-answerback-agent-pid", "1"),
+            ("x-answerback-call", name),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        Request { line: "POST /v1/hooks/claude-code", headers, body: body.as_bytes() }
+    };
+    let socket = world.state("daemon.sock");
+    let first = request("hook-1").begin_over_socket(&socket).unwrap();
+    world.until_open("s__t");
+    world.kill_daemon();
+    daemon.wait().unwrap();
+    drop(first);
+    let mut daemon = world.daemon();
+    answer(&world, "s__t", "Allow once", &json!({})).expect(200);
+    let again = request("hook-1").over_socket(&socket).unwrap().expect(200).json();
+    assert_eq!(again["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    // Another call with the same input needs an answer of its own.
+    let other = request("hook-2").begin_over_socket(&socket).unwrap();
+    until("another ask", || world.get("/v1/asks").json()["asks"].get(0).cloned());
+    drop(other);
+    world.stop_daemon(&mut daemon);
 }
 
 #[test]

@@ -69,7 +69,7 @@ covered("a plain run that waits outlives its daemon", async (world) => {
   const run = plainRun(world, [], call);
   await world.daemon.opened(call);
   await world.daemon.restarted(await world.daemon.kill());
-  // If the daemon was killed before it could tell the hook that its call is stored, the call comes in again, without its id.
+  // The daemon may have been killed before it could tell the hook that its call is stored. Then the call comes in again.
   await world.daemon.decide(await world.daemon.openedKind("permission"), "Allow once");
   assert.deepEqual(await result(world, call), { text: "42", isError: false });
   await ended(world, run);
