@@ -33,13 +33,16 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const UNKNOWN_KEY: &str = "1";
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// The variable that tells the hooks of a run without a terminal whether it waits for permissions.
+pub const WAITS: &str = "ANSWERBACK_WAITS";
+
 /// The variables that the daemon gets, and the headers they are sent in. The whole environment is never sent, because it holds secrets.
 const HEADERS: &[(&str, &str)] = &[
     ("x-answerback-attended", "CLAUDE_CODE_SESSION_ATTENDED"),
     ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
     ("x-answerback-agent", "AI_AGENT"),
     ("x-answerback-agent-pid", "CLAUDE_PID"),
-    ("x-answerback-waits", "ANSWERBACK_WAITS"),
+    ("x-answerback-waits", WAITS),
 ];
 
 /// The events that may ask. Other events come with every turn, and start no daemon: without one, nobody waits. The name may be anywhere in

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use answerback_hook::hook::WAITS;
 use serde_json::Value;
 
 use crate::claude_code::TOOL_WAITS;
@@ -17,7 +18,6 @@ use crate::claude_code::permission_tool::{self, Decide, Request};
 
 use super::exit::Exit;
 use super::programs::hook_program;
-use super::run::WAITS;
 
 /// Claude Code gives up on a tool that is silent for half an hour.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(60);

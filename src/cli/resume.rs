@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use anstream::eprintln;
+use answerback_hook::hook::WAITS;
 
 use crate::api::{AskView, State};
 use crate::claude_code::{TOOL_WAITS, permission_tool};
@@ -11,7 +12,6 @@ use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::run::WAITS;
 use super::{client, which};
 
 /// Go on with a one-shot run that was deferred, once its question is answered

@@ -5,15 +5,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use answerback_hook::hook::WAITS;
+
 use crate::claude_code::{TOOL_WAITS, permission_tool};
 use crate::doctor::{self, Finding, Level};
 
 use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_path;
-
-/// The variable that tells the hooks of a run who asks the person.
-pub(super) const WAITS: &str = "ANSWERBACK_WAITS";
 
 /// Run Claude Code headless so that it can ask you
 ///

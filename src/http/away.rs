@@ -14,7 +14,7 @@ use super::App;
 use super::extract::{Json, Params};
 use super::query::Directory;
 
-/// Who is back.
+/// What ends when somebody is back.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -42,6 +42,7 @@ const PARTS: &[Part] = parts! {
     "screens.css"
     "address_form.js"
     "api.js"
+    "approval_form.js"
     "attention.js"
     "away.js"
     "call.js"

@@ -107,7 +107,7 @@ export class Decision {
     const { placeholder, refusal } = this.spec;
     const field = textarea(this.draft.words, placeholder, placeholder.replace("…", ""), () => {
       this.draft.words = field.value;
-      // Who writes words refuses, even if another option was chosen before.
+      // Words refuse, even if another option was chosen before.
       this.draft.chosen = field.value.trim() ? refusal : null;
       this.show();
       this.spec.changed();

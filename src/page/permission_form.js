@@ -1,5 +1,6 @@
 // The form of a permission: all of what the agent wants to do, and what may be done about it.
 
+import { ApprovalForm } from "./approval_form.js";
 import { callTitle, CallView } from "./call.js";
 import { Decision } from "./decision.js";
 import { h } from "./dom.js";
@@ -14,21 +15,17 @@ const TEXTS = [
   ["Edit", "new_string", "The text that is put in instead"],
 ];
 
-/** @implements {Form} */
-export class PermissionForm {
-  keys = /^([1-9]|ArrowDown|ArrowUp)$/;
-  dismissal = null;
-  isApproval = true;
-  sendsItself = false;
+/** @typedef {{ decision: Decision, call: CallView, editor: Editor }} PermissionParts */
+
+/**
+ * @extends {ApprovalForm<PermissionParts>}
+ * @implements {Form}
+ */
+export class PermissionForm extends ApprovalForm {
   /** @type {CallSubject} */
   #subject;
   /** @type {{ decision: import("./decision.js").DecisionDraft, edited: string | null }} */
   #draft;
-  /** @type {{ decision: Decision, call: CallView, editor: Editor } | null} */
-  #built = null;
-  #element = h("div", { class: "form" });
-  #edit = h("button", { type: "button", class: "quiet", on: { click: () => this.#toggleEditor() } });
-  #mark = h("span", { class: "chip warn", hidden: true }, "edited");
 
   /**
    * @param {Ask} ask
@@ -36,32 +33,27 @@ export class PermissionForm {
    * @param {FormListener} listener
    */
   constructor(ask, draft, listener) {
-    this.ask = ask;
-    this.listener = listener;
+    super(
+      ask,
+      listener,
+      () => this.#build(),
+      () => this.#show(),
+    );
     this.#subject = /** @type {CallSubject} */ (ask.subject);
     const { words = "", edited = null } = /** @type {{ words?: string, edited?: string }} */ (draft ?? {});
     // A choice does not outlive a reload: nobody should find a call half allowed.
     this.#draft = { decision: { chosen: null, words }, edited };
   }
 
-  get element() {
-    void this.#parts;
-    return this.#element;
-  }
-
-  get aside() {
-    return this.#edit;
-  }
-
   get sendLabel() {
-    const label = this.#parts.decision.label;
+    const label = this.parts.decision.label;
     if (label === null) return "Send decision";
     const isGrant = label !== DENY && label !== ALLOW_ONCE;
     return this.#isEdited && label !== DENY ? "Allow the edited call" : isGrant ? "Allow and add the rule" : label;
   }
 
   get sendTone() {
-    return this.#parts.decision.isRefusal ? "danger" : "primary";
+    return this.parts.decision.isRefusal ? "danger" : "primary";
   }
 
   get draft() {
@@ -75,29 +67,19 @@ export class PermissionForm {
     return [decision.words.trim(), edited ?? ""].filter(Boolean);
   }
 
-  get summary() {
-    return this.#parts.decision.label ?? "";
-  }
-
   get isComplete() {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     return !decision.fault && (decision.isRefusal || !this.#editFault);
   }
 
   answer() {
-    const { decision } = this.#parts;
+    const { decision } = this.parts;
     const edited = this.#isEdited && !decision.isRefusal ? this.#changes() : null;
     return { ...decision.answer(), ...(edited && Object.keys(edited).length > 0 && { edited }) };
   }
 
-  focus() {
-    this.#parts.decision.focus();
-  }
-
-  undo() {}
-
   showFaults() {
-    const { decision, editor } = this.#parts;
+    const { decision, editor } = this.parts;
     decision.blame(decision.fault);
     if (!decision.isRefusal) editor.blame(this.#editFault);
     decision.element.scrollIntoView({ block: "nearest" });
@@ -106,25 +88,14 @@ export class PermissionForm {
 
   /** @param {AnswerError[]} errors */
   blame(errors) {
-    const { decision, editor } = this.#parts;
+    const { decision, editor } = this.parts;
     const problem = errors.map((error) => error.problem).join(" ");
     if (this.#isEdited) editor.blame(problem);
     else decision.blame(problem);
   }
 
-  /** @param {string} key */
-  press(key) {
-    if (this.#element.inert) return;
-    if (key.startsWith("Arrow")) this.focus();
-    else this.#parts.decision.pick(Number(key) - 1);
-  }
-
-  get #parts() {
-    return (this.#built ??= this.#build());
-  }
-
   get #isEdited() {
-    return this.#built?.editor.isEdited ?? false;
+    return this.parts.editor.isEdited;
   }
 
   /** The field that is edited as text. */
@@ -136,8 +107,8 @@ export class PermissionForm {
   #build() {
     const text = this.#text;
     const original = text ? String(this.#subject.input[text[1]]) : JSON.stringify(this.#subject.input, null, 2);
-    const call = new CallView(this.#subject, () => this.#changed());
-    const editor = new Editor({ original, draft: this.#draft.edited, label: text?.[2] ?? "The input that is used instead, as JSON", isCode: true, changed: () => this.#changed() });
+    const call = new CallView(this.#subject, () => this.changed());
+    const editor = new Editor({ original, draft: this.#draft.edited, label: text?.[2] ?? "The input that is used instead, as JSON", isCode: true, changed: () => this.changed() });
     const decision = new Decision({
       question: this.ask.questions[0],
       draft: this.#draft.decision,
@@ -147,14 +118,12 @@ export class PermissionForm {
       placeholder: "Deny, and tell the agent why…",
       blocked: (label) => (label === DENY ? "" : !call.isWhole ? "You can allow this after you have unfolded all of it." : label !== ALLOW_ONCE && editor.isEdited ? "A rule is for the call as the agent wrote it. An edited call can be allowed once." : ""),
       note: () => this.#draft.decision.words.trim(),
-      changed: () => this.#changed(),
+      changed: () => this.changed(),
       filled: () => this.listener.filled(),
       submit: () => this.listener.submit(),
     });
-    this.#built = { decision, call, editor };
-    this.#element.append(h("section", { class: "question" }, h("div", { class: "asked" }, h("span", { class: "chips" }, h("span", { class: "chip" }, "Permission"), this.#mark), decision.title), call.element, editor.element, decision.element));
-    this.#show();
-    return this.#built;
+    const element = h("section", { class: "question" }, h("div", { class: "asked" }, h("span", { class: "chips" }, h("span", { class: "chip" }, "Permission"), this.editedMark), decision.title), call.element, editor.element, decision.element);
+    return { parts: { decision, call, editor }, element };
   }
 
   /** What a grant means. Its label has the rule. @param {string} label */
@@ -165,34 +134,19 @@ export class PermissionForm {
   }
 
   #show() {
-    const { decision, call, editor } = this.#parts;
+    const { decision, call, editor } = this.parts;
     this.#draft.edited = editor.isEdited ? editor.value : null;
-    this.#mark.hidden = !editor.isEdited;
-    this.#edit.textContent = editor.isOpen ? "Undo the edit" : "Edit before allowing";
-    this.#edit.disabled = !call.isWhole;
+    this.editedMark.hidden = !editor.isEdited;
+    this.aside.textContent = editor.isOpen ? "Undo the edit" : "Edit before allowing";
+    this.aside.disabled = !call.isWhole;
     if (!this.#editFault) editor.blame("");
     decision.show();
-  }
-
-  #changed() {
-    this.#show();
-    this.listener.changed();
-  }
-
-  #toggleEditor() {
-    const { editor } = this.#parts;
-    const isOpening = !editor.isOpen;
-    if (!isOpening) editor.close();
-    else editor.open();
-    this.#changed();
-    if (isOpening) editor.open();
-    else this.#edit.focus();
   }
 
   /** Why the edited text cannot be sent; empty if it can. */
   get #editFault() {
     if (!this.#isEdited) return "";
-    const { editor } = this.#parts;
+    const { editor } = this.parts;
     if (this.#text) return editor.value.trim() ? "" : "The text is empty. To stop the call, deny it.";
     try {
       const fields = JSON.parse(editor.value);
@@ -206,7 +160,7 @@ export class PermissionForm {
 
   /** The fields of the input that the person changed. @returns {Record<string, unknown>} */
   #changes() {
-    const { value } = this.#parts.editor;
+    const { value } = this.parts.editor;
     if (this.#text) return { [this.#text[1]]: value };
     const fields = Object.entries(JSON.parse(value));
     return Object.fromEntries(fields.filter(([name, each]) => JSON.stringify(each) !== JSON.stringify(this.#subject.input[name])));

@@ -135,12 +135,13 @@ fn it_survives_a_restart_and_is_over_even_if_no_daemon_ran_at_its_end() {
     let mut world = World::new();
     let mut daemon = world.daemon();
     person(&world, &["away", WORDS, "--for", "1h"]);
-    set(&world, &json!({"words": "Soon", "for_seconds": 1, "project": "/home/me/shop"}));
+    let end = set(&world, &json!({"words": "Soon", "for_seconds": 1, "project": "/home/me/shop"}))["until"].clone();
     let until_then = world.get("/v1/away").json()["away"][0]["until"].clone();
     world.kill_daemon();
     daemon.wait().unwrap();
     // No daemon runs that could be asked whether the time is over.
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let end: jiff::Timestamp = end.as_str().unwrap().parse().unwrap();
+    until("its end", || (jiff::Timestamp::now() > end).then_some(()));
     let mut daemon = world.daemon();
     let on = world.get("/v1/away").json();
     assert_eq!((&on["away"][0]["until"], on["away"].as_array().unwrap().len()), (&until_then, 1));
