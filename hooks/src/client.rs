@@ -53,6 +53,12 @@ impl Request {
         bytes.extend_from_slice(body);
         Self { bytes }
     }
+
+    /// What is sent.
+    #[cfg(test)]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
 }
 
 fn is_header_value(value: &str) -> bool {
@@ -200,7 +206,7 @@ fn read_response<S: Read>(
     let mut buffer = Vec::new();
     loop {
         let end = loop {
-            if let Some(end) = find(&buffer, b"\r\n\r\n") {
+            if let Some(end) = buffer.array_windows().position(|window| window == b"\r\n\r\n") {
                 break end;
             }
             if buffer.len() > MAX_HEAD {
@@ -238,7 +244,8 @@ struct Head<'a> {
 }
 
 fn parse_head(head: &str) -> Result<Head<'_>, ExchangeError> {
-    let mut lines = head.split("\r\n");
+    // A single character is found faster than two.
+    let mut lines = head.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     let status = lines
         .next()
         .and_then(|line| line.strip_prefix("HTTP/1.1 "))
@@ -263,7 +270,8 @@ fn parse_head(head: &str) -> Result<Head<'_>, ExchangeError> {
 }
 
 fn fill(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<()> {
-    let mut chunk = [0; 8 * 1024];
+    // Larger than almost every reply. Clearing a larger one would take longer than reading.
+    let mut chunk = [0; 2 * 1024];
     loop {
         match stream.read(&mut chunk) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -275,10 +283,6 @@ fn fill(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 #[cfg(test)]

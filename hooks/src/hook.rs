@@ -11,6 +11,7 @@
 use std::env;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{self, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,6 +22,7 @@ use crate::json;
 use crate::paths::Paths;
 use crate::start::{self, StartError};
 use crate::wait;
+use crate::wire;
 
 /// From start to giving up, as long as the question is not parked.
 const FAIL_OPEN: Duration = Duration::from_millis(1800);
@@ -38,16 +40,16 @@ pub const WAITS: &str = "ANSWERBACK_WAITS";
 
 /// The variables that the daemon gets, and the headers they are sent in. The whole environment is never sent, because it holds secrets.
 const HEADERS: &[(&str, &str)] = &[
-    ("x-answerback-attended", "CLAUDE_CODE_SESSION_ATTENDED"),
-    ("x-answerback-entrypoint", "CLAUDE_CODE_ENTRYPOINT"),
-    ("x-answerback-agent", "AI_AGENT"),
-    ("x-answerback-agent-pid", "CLAUDE_PID"),
-    ("x-answerback-waits", WAITS),
+    (wire::ATTENDED, "CLAUDE_CODE_SESSION_ATTENDED"),
+    (wire::ENTRYPOINT, "CLAUDE_CODE_ENTRYPOINT"),
+    (wire::AGENT, "AI_AGENT"),
+    (wire::AGENT_PID, "CLAUDE_PID"),
+    (wire::WAITS, WAITS),
 ];
 
 /// The events that may ask. Other events come with every turn, and start no daemon: without one, nobody waits. The name may be anywhere in
 /// the input, because a daemon that was started in vain does no harm.
-const ASKING_EVENTS: &[&[u8]] = &[b"PreToolUse", b"PermissionRequest", b"Elicitation"];
+const ASKING_EVENTS: [&[u8]; 3] = [b"PreToolUse", b"PermissionRequest", b"Elicitation"];
 
 #[derive(Debug)]
 enum Failure {
@@ -104,32 +106,30 @@ fn run() -> Result<Vec<u8>, Failure> {
     let mut environment: Vec<(&str, String)> =
         HEADERS.iter().filter_map(|(header, name)| Some((*header, env::var(name).ok()?))).collect();
     // The daemon interprets the argument. The hook does not.
-    environment.extend(env::args_os().nth(1).and_then(|mode| Some(("x-answerback-mode", mode.into_string().ok()?))));
-    environment.push(("x-answerback-call", call_name()));
+    environment.extend(env::args_os().nth(1).and_then(|mode| Some((wire::MODE, mode.into_string().ok()?))));
+    environment.push((wire::CALL, call_name()));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
     let deadline = Instant::now() + FAIL_OPEN;
-    if !ASKING_EVENTS.iter().any(|event| contains(&body, event)) && !is_running(&paths, deadline)? {
+    let running = start::connect(&paths, deadline).map_err(Failure::Start)?;
+    if running.is_none() && !may_ask(&body) {
         return Ok(Vec::new());
     }
-    deliver(&paths, deadline, |resumed| {
+    deliver(&paths, running, deadline, |resumed| {
         let headers = environment.iter().map(|(header, value)| (*header, value.as_str()));
-        let resumed = resumed.map(|key| ("x-answerback-resumed", key));
-        Request::json("POST", "/v1/hooks/claude-code", headers.chain(resumed), &body)
+        let resumed = resumed.map(|key| (wire::RESUMED, key));
+        wire::call(headers.chain(resumed), &body)
     })
 }
 
 /// A name for this run of the hook. A call that is sent again, because the connection was lost, has the same name.
 fn call_name() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-    format!("{}-{now}", process::id())
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}.{}", process::id(), now.as_secs(), now.subsec_nanos())
 }
 
-fn contains(body: &[u8], name: &[u8]) -> bool {
-    body.windows(name.len()).any(|window| window == name)
-}
-
-fn is_running(paths: &Paths, deadline: Instant) -> Result<bool, Failure> {
-    Ok(start::connect(paths, deadline).map_err(Failure::Start)?.is_some())
+/// Whether the name of an asking event is in the input.
+fn may_ask(body: &[u8]) -> bool {
+    (0..body.len()).any(|start| ASKING_EVENTS.iter().any(|event| body[start..].starts_with(event)))
 }
 
 fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
@@ -144,17 +144,22 @@ fn read_input(stdin: &mut impl Read) -> Result<Vec<u8>, Failure> {
     Ok(body)
 }
 
-/// Sends the call until there is a reply. `request` makes it. For a call that is repeated after the daemon was lost, it gets the key of
-/// the ask that the call was parked on.
+/// Sends the call until there is a reply, first over the connection that is there. `request` makes the call. If it is repeated after the
+/// daemon was lost, it gets the key of the ask that it was parked on.
 fn deliver(
     paths: &Paths,
+    mut running: Option<UnixStream>,
     mut deadline: Instant,
     request: impl Fn(Option<&str>) -> Request,
 ) -> Result<Vec<u8>, Failure> {
     let mut pause = FIRST_PAUSE;
     let mut parked_on: Option<String> = None;
     loop {
-        let failure = match start::connect_or_start(paths, deadline) {
+        let connected = match running.take() {
+            Some(stream) => Ok(stream),
+            None => start::connect_or_start(paths, deadline),
+        };
+        let failure = match connected {
             Ok(stream) => {
                 let mut parked_at: Option<Instant> = None;
                 let call = request(parked_on.as_deref());

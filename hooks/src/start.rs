@@ -208,8 +208,14 @@ pub fn connect(paths: &Paths, deadline: Instant) -> Result<Option<UnixStream>, S
 /// Connects or says at once why not. A blocking connect would wait in the kernel for a place in a full backlog, for as long
 /// as it takes. The stream stays non-blocking, which is what [`crate::client`] needs.
 pub fn connect_now(path: &Path) -> io::Result<UnixStream> {
-    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    socket.set_nonblocking(true)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let socket = {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        socket
+    };
     socket.connect(&SockAddr::unix(path)?)?;
     Ok(OwnedFd::from(socket).into())
 }
