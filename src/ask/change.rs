@@ -52,4 +52,6 @@ pub struct Change {
     pub kind: ChangeKind,
     /// The ask. A live change has it as it was right after the change; one that is read later may have it as it is now.
     pub ask: Arc<Ask>,
+    /// What the asker needs for its reply. Only a settlement that was saved a moment ago has it, and not if it cannot be read.
+    pub detail: Option<Arc<str>>,
 }

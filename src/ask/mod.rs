@@ -17,6 +17,7 @@ mod questions;
 mod report;
 #[cfg(test)]
 pub(crate) mod samples;
+mod searched;
 mod weight;
 
 use std::borrow::Cow;
@@ -33,6 +34,7 @@ pub use kind::{Kind, Subject, SubjectTooLarge};
 pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 pub use report::{News, Report};
+pub use searched::{folded, parts, searched_text};
 
 /// The longest text of a person or of a question, in bytes.
 pub const MAX_TEXT: usize = 16 * 1024;

@@ -91,7 +91,7 @@ pub enum QuestionsError {
 
 impl Questions {
     /// Checks and wraps.
-    pub fn new(questions: Vec<Question>) -> Result<Self, QuestionsError> {
+    pub fn new(mut questions: Vec<Question>) -> Result<Self, QuestionsError> {
         if questions.is_empty() || questions.len() > MAX_QUESTIONS {
             return Err(QuestionsError::Count(questions.len()));
         }
@@ -110,6 +110,9 @@ impl Questions {
                 return Err(QuestionsError::Duplicate);
             }
         }
+        // They may be kept for hours, and whoever read them has made room for more.
+        questions.iter_mut().for_each(|question| question.options.shrink_to_fit());
+        questions.shrink_to_fit();
         Ok(Self(questions))
     }
 

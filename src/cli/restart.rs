@@ -67,9 +67,10 @@ fn check(running: &Client) -> anyhow::Result<()> {
         };
         return Err(hinted(format!("a daemon could not start: {error:#}"), hint));
     }
-    // If the daemon can read while the store is locked, another program holds the lock. A daemon whose disk hangs cannot read.
+    // If the daemon's own writer still answers while the store is locked, another program holds the lock. If the daemon's disk hangs, its
+    // writer holds the lock and answers nobody. The devices are read by the writer, and every version has them.
     let store = running.paths().store();
-    if store.exists() && store::is_locked(&store)? && running.projects().is_ok() {
+    if store.exists() && store::is_locked(&store)? && running.devices().is_ok() {
         return Err(hinted(
             format!("another program holds {}: database is locked", store.display()),
             "End that program, then run this again. The running daemon was left as it is.",

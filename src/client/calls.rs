@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::api::{
     AnswerRequest, AskList, AskRequest, AskView, AwayList, AwayRequest, AwayView, ConfirmRequest, DeviceList,
-    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, ProjectList, State, Version,
+    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, State, Version,
 };
 
 use super::target::{self, Target};
@@ -38,11 +38,6 @@ impl Client {
     /// Asks the daemon to stop. It may go on for a moment.
     pub fn stop(&self) -> Result<(), ClientError> {
         self.post(&Target::of("/v1/stop"), &Nothing {})
-    }
-
-    /// The directories there are asks of. The daemon reads them from the disk.
-    pub fn projects(&self) -> Result<ProjectList, ClientError> {
-        self.get(&Target::of("/v1/projects"))
     }
 
     /// The open asks, newest first.

@@ -136,6 +136,7 @@ macro_rules! conformance {
                 queries::the_newest_ask_with_a_digest_is_found_in_its_session_alone,
                 queries::a_list_is_newest_first_and_its_pages_make_up_all,
                 queries::a_list_shows_what_fits_every_field_of_its_filter,
+                queries::a_list_since_a_time_is_right_although_the_clock_was_set_back,
                 queries::a_search_finds_text_in_questions_answers_notes_and_reasons,
                 queries::projects_are_listed_once_and_without_probes,
                 queries::old_asks_are_forgotten_open_ones_never_and_cursors_go_on,

@@ -69,7 +69,7 @@ pub struct Filter {
     pub project: Option<String>,
     /// Asks with this outcome.
     pub outcome: Option<OutcomeKind>,
-    /// Asks with this text in a question, an answer, a note or a reason. Upper and lower case of ASCII letters are the same.
+    /// Asks with this text in a question, an answer, a note or a reason. Upper and lower case are the same.
     pub text: Option<String>,
     /// Asks that were opened at this time or later.
     pub opened_since: Option<Timestamp>,

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::faults::{Faults, Sync, syncs};
-use crate::world::{ANSWERBACK, World};
+use crate::world::{ANSWERBACK, World, question};
 
 /// That the name was in the directory when that was synced, and that a file was synced in it before.
 #[track_caller]
@@ -26,12 +28,28 @@ fn the_files_of_an_instance_and_the_way_to_them_are_on_disk_when_it_is_ready() {
     drop(world.daemon_with(|daemon| Faults::note_syncs(daemon, &noted)));
     let syncs = syncs(&noted);
     let state = world.state("").components().as_path().to_path_buf();
-    for name in ["tokens.json", "tls.json", "daemon.json"] {
+    for name in ["asks.db", "tokens.json", "tls.json", "daemon.json"] {
         is_durable(&syncs, &state, name);
     }
     for dir in state.ancestors().take_while(|dir| *dir != world.home()) {
         is_durable(&syncs, dir.parent().unwrap(), dir.file_name().unwrap().to_str().unwrap());
     }
+}
+
+#[test]
+fn a_daemon_that_finds_its_store_as_it_was_does_not_wait_for_the_disk_because_of_it() {
+    let mut world = World::new();
+    let mut daemon = world.daemon();
+    // An open ask with a deadline stays as it is.
+    let ask = json!({"questions": [question("Deploy?")], "timeout_seconds": 600});
+    world.send(Some(&world.token()), "POST /v1/asks", &ask).expect(201);
+    world.kill_daemon();
+    daemon.wait().unwrap();
+    let noted = world.home().join("syncs");
+    drop(world.daemon_with(|daemon| Faults::note_syncs(daemon, &noted)));
+    let store = |sync: &Sync| matches!(sync, Sync::File(path) if path.to_string_lossy().contains("asks.db"));
+    let syncs = syncs(&noted);
+    assert!(!syncs.iter().any(store), "{syncs:#?}");
 }
 
 #[test]

@@ -217,3 +217,36 @@ fn the_fifth_schema_still_loads_and_somebody_can_be_away_in_it() {
     world.answer(deploy.as_str().unwrap(), &json!({"Deploy?": "Yes"})).expect(200);
     world.assert_open("s5__open");
 }
+
+#[test]
+fn the_fifth_and_the_sixth_schema_still_load_and_are_searched() {
+    let (answered, plan, deploy) = ("s5__answered", "s5__plan", "program-543bb399fe1f__0ac7e5d67654");
+    let (allow, open) = ("s5__permission", "s5__open");
+    for (dump, is_dismissed) in
+        [(include_str!("../data/store-v5.sql"), false), (include_str!("../data/store-v6.sql"), true)]
+    {
+        let mut world = World::new();
+        answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+        let connection = Connection::open(world.state("asks.db")).unwrap();
+        connection.execute_batch(dump).unwrap();
+        // A row that makes no sense does not keep the others from being searched.
+        connection.execute("UPDATE asks SET questions = '[' WHERE key = ?1", [plan]).unwrap();
+        drop(connection);
+        drop(world.daemon());
+        let search = |filter: &str| {
+            let list = world.get(&format!("/v1/asks?state=all&{filter}")).expect(200).json();
+            let keys = list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap().to_owned());
+            keys.collect::<Vec<_>>()
+        };
+        assert_eq!(search("text=WHICH"), [answered]);
+        assert_eq!(search("text=allow%20bash"), [open, allow]);
+        assert_eq!(search("text=allow%20bash&outcome=answered"), [allow]);
+        assert_eq!(search("text=deploy"), [deploy]);
+        let dismissed = if is_dismissed { &[deploy][..] } else { &[] };
+        assert_eq!(search("text=%C3%A4rger%20with%20the%20%E9%8D%B5"), dismissed);
+        assert_eq!(search("outcome=dismissed"), dismissed);
+        assert_eq!(search("key_end=swered"), [answered]);
+        assert_eq!(search("key_end=red"), [answered]);
+        assert_eq!(world.get("/v1/asks?state=settled").expect(200).json()["damaged"], 1);
+    }
+}

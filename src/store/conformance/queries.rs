@@ -104,13 +104,31 @@ pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: Worl
     assert_eq!(list(Open, &both).await, [""; 0]);
 }
 
-/// A search looks at questions, answers, notes and reasons, and at nothing else. `%`, `_` and `\` are letters like any other.
+/// Asks are listed by the time at which they were opened, whatever their order.
+pub(super) async fn a_list_since_a_time_is_right_although_the_clock_was_set_back(world: World) {
+    let now = Timestamp::now();
+    for (key, hours) in [("s__early", 1), ("s__old", 9), ("s__late", 2), ("s__older", 10)] {
+        let at = now - SignedDuration::from_hours(hours);
+        world.store.open_ask(Arc::new(new_ask(key)), at, 64).await.unwrap();
+    }
+    for (hours, expected) in [(0, &[][..]), (1, &["s__early"]), (5, &["s__late", "s__early"])] {
+        let opened_since = Some(now - SignedDuration::from_hours(hours) - SignedDuration::from_secs(1));
+        for text in [None, Some("database".to_owned())] {
+            let filter = Filter { opened_since, text, ..Filter::all(StateFilter::All, 10) };
+            assert_eq!(keys(&world.store.list(filter).await.unwrap().asks), expected, "{hours}");
+        }
+    }
+}
+
+/// A search looks at questions, answers, notes and reasons, and at nothing else. It finds parts of words. Upper and lower case are the same
+/// in every script, and all signs are letters like any other.
 pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(world: World) {
-    let questions = json!([{"question": "100% of the_files?", "header": "Header", "options": [{"label": "Option"}]}]);
+    let option = json!({"label": "Option", "description": "Description", "preview": "Preview"});
+    let questions = json!([{"question": "100% of the_files?", "header": "Header", "options": [option]}]);
     let ask = NewAsk { questions: serde_json::from_value(questions).unwrap(), ..new_ask("s__asked") };
     let asked = world.open_new(ask).await;
     let answers = [("100% of the_files?".to_owned(), "Certainly".to_owned())].into_iter().collect();
-    let note = "but C:\\not, \"quoted\",\ntwo lines, 日本の猫";
+    let note = "but C:\\not, \"quoted\",\ntwo lines, 日本の猫, it's ÄRGER* AND (ΣΟΦΟΣ) NEAR(a b)";
     let notes = [("100% of the_files?".to_owned(), note.to_owned())].into_iter().collect();
     world.settle(asked.id, Outcome::Answered(Answer { answers, notes, edited: None })).await;
     let dismissed = world.open("s__dismissed").await;
@@ -125,11 +143,37 @@ pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(w
         ("c:\\n", &["s__asked"]),
         ("\"QUOTED\",\ntwo", &["s__asked"]),
         ("本の", &["s__asked"]),
+        ("猫", &["s__asked"]),
         ("犬", &[]),
+        ("%", &["s__asked"]),
+        ("_f", &["s__asked"]),
+        ("\\", &["s__asked"]),
+        ("ärger", &["s__asked"]),
+        ("Ärg", &["s__asked"]),
+        ("σοφοσ", &["s__asked"]),
+        ("r*", &["s__asked"]),
+        ("ar*", &[]),
+        ("it's", &["s__asked"]),
+        ("* and (", &["s__asked"]),
+        ("certainly AND but", &[]),
+        ("near(a b)", &["s__asked"]),
+        ("NEAR(certainly but)", &[]),
+        ("\"", &["s__asked"]),
+        ("\"\"", &[]),
+        ("words:certainly", &[]),
+        ("-certainly", &[]),
+        ("files?certainly", &[]),
+        ("files? certainly", &[]),
+        ("?\u{1f}c", &[]),
+        ("\u{1f}", &["s__dismissed", "s__asked"]),
+        ("", &["s__dismissed", "s__asked"]),
         ("today", &["s__dismissed"]),
         ("not", &["s__dismissed", "s__asked"]),
         ("database", &["s__dismissed"]),
         ("Header", &[]),
+        ("Option", &[]),
+        ("Description", &[]),
+        ("Preview", &[]),
         ("answered", &[]),
     ] {
         let filter = Filter { text: Some(text.into()), ..Filter::all(StateFilter::All, 10) };

@@ -1,13 +1,13 @@
 //! The statements of the table `asks`.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params};
 
 use crate::ask::{Ask, AskId, AskKey, Host, NewAsk, Receipt, Settlement};
 
 use super::clock::Uptime;
 use super::row::{COLUMNS, ask, check_sum, text, time, to_json, to_word};
-use super::sums;
+use super::{sums, texts};
 
 /// Adds an open ask.
 pub(super) fn insert(
@@ -133,10 +133,11 @@ pub(super) fn by_id(connection: &Connection, id: AskId) -> rusqlite::Result<Ask>
 
 /// The newest life of a key.
 pub(super) fn by_key(connection: &Connection, key: &AskKey) -> rusqlite::Result<Option<Ask>> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE key = ?1 ORDER BY id DESC LIMIT 1"))?
-        .query_row([key.as_str()], ask)
-        .optional()
+    newest_life(connection)?.query_row([key.as_str()], ask).optional()
+}
+
+pub(super) fn newest_life(connection: &Connection) -> rusqlite::Result<CachedStatement<'_>> {
+    connection.prepare_cached(&format!("SELECT {COLUMNS} FROM asks WHERE key = ?1 ORDER BY id DESC LIMIT 1"))
 }
 
 /// What the origin needs for its reply.
@@ -163,10 +164,11 @@ pub(super) fn open(connection: &Connection) -> rusqlite::Result<Vec<Ask>> {
 
 /// How many asks of a session are open.
 pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Result<u32> {
-    connection
-        .prepare_cached("SELECT count(*) FROM asks WHERE outcome IS NULL AND session = ?1")?
-        .query_row([session], |row| row.get(0))
+    connection.prepare_cached(COUNT_OPEN)?.query_row([session], |row| row.get(0))
 }
+
+pub(super) const COUNT_OPEN: &str =
+    "SELECT count(*) FROM asks INDEXED BY asks_open_session WHERE outcome IS NULL AND session = ?1";
 
 /// The asks that are not what was written.
 pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
@@ -182,15 +184,26 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
     Ok(damaged)
 }
 
-/// The projects that have asks, in alphabetical order.
+/// The projects that have asks, in alphabetical order. Of the asks in the index, it goes from one project to the next, not from ask to ask.
+/// It reads the few others.
 pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    connection
-        .prepare_cached(
-            "SELECT DISTINCT project FROM asks WHERE project IS NOT NULL AND origin <> 'probe' ORDER BY project",
-        )?
-        .query_map([], |row| row.get(0))?
-        .collect()
+    connection.prepare_cached(PROJECTS)?.query_map([], |row| row.get(0))?.collect()
 }
+
+pub(super) const PROJECTS: &str = "
+    WITH RECURSIVE found (project) AS (
+        SELECT min(project) FROM texts WHERE project IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(texts.project) FROM texts WHERE texts.project > found.project) FROM found
+        WHERE found.project IS NOT NULL
+    )
+    SELECT project FROM found WHERE project IS NOT NULL
+    UNION
+    SELECT project FROM waiting CROSS JOIN asks ON asks.id = ask WHERE project IS NOT NULL AND origin <> 'probe'
+    UNION
+    SELECT project FROM asks INDEXED BY asks_open
+    WHERE outcome IS NULL AND project IS NOT NULL AND origin <> 'probe'
+    ORDER BY project";
 
 /// The time at which the oldest settled ask was settled.
 pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
@@ -198,8 +211,17 @@ pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option
     connection.query_row(oldest, [], |row| time(row, 0))
 }
 
-/// Forgets the asks that were settled before a time. Their events go with them.
-pub(super) fn purge(connection: &Connection, settled_before: Timestamp) -> rusqlite::Result<usize> {
-    connection
-        .execute("DELETE FROM asks WHERE outcome IS NOT NULL AND settled_at < ?1", [settled_before.as_millisecond()])
+/// Forgets asks that were settled before a time, the oldest first, at most so many. Their events and what is searched go with them.
+pub(super) fn purge(connection: &Connection, settled_before: Timestamp, most: usize) -> rusqlite::Result<usize> {
+    let due: Vec<AskId> = connection
+        .prepare_cached(
+            "SELECT id FROM asks WHERE outcome IS NOT NULL AND settled_at < ?1 ORDER BY settled_at LIMIT ?2",
+        )?
+        .query_map((settled_before.as_millisecond(), most as i64), |row| row.get(0).map(AskId))?
+        .collect::<Result<_, _>>()?;
+    texts::with_index(connection, || texts::remove(connection, &due))?;
+    for id in &due {
+        connection.prepare_cached("DELETE FROM asks WHERE id = ?1")?.execute([id.0])?;
+    }
+    Ok(due.len())
 }

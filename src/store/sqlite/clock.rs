@@ -46,13 +46,16 @@ pub(super) fn go_on(connection: &Connection, now: Timestamp) -> rusqlite::Result
         ":boot": uptime.as_ref().map(|uptime| &uptime.boot),
         ":uptime": uptime.as_ref().map(|uptime| uptime.milliseconds),
     };
+    let deadline = format!(
+        "CASE WHEN boot = :boot AND expires_boot IS NOT NULL
+             THEN iif(abs(:now + expires_boot - :uptime - expires_at) < {IN_STEP}, expires_at, :now + expires_boot - :uptime)
+         ELSE min(expires_at, :now + coalesce(lifetime, max(expires_at - opened_at, 0))) END"
+    );
+    // A row that stays as it is must not be written: then the start need not wait for the disk.
     connection.execute(
         &format!(
-            "UPDATE asks SET expires_at = CASE
-                 WHEN boot = :boot AND expires_boot IS NOT NULL
-                     THEN iif(abs(:now + expires_boot - :uptime - expires_at) < {IN_STEP}, expires_at, :now + expires_boot - :uptime)
-                 ELSE min(expires_at, :now + coalesce(lifetime, max(expires_at - opened_at, 0))) END
-             WHERE outcome IS NULL AND expires_at IS NOT NULL"
+            "UPDATE asks SET expires_at = {deadline}
+             WHERE outcome IS NULL AND expires_at IS NOT NULL AND expires_at IS NOT {deadline}"
         ),
         values,
     )?;

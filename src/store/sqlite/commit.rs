@@ -6,17 +6,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
-use crate::ask::Change;
+use crate::ask::{Change, ChangeKind};
 use crate::store::{Sink, StoreError};
 
 use super::error::{is_damage, may_have_committed};
 use super::files::{Before, Files};
+use super::indexing::Indexing;
+use super::reader::{Reader, ReaderControl};
 use super::{events, schema};
 
 /// The most jobs that share one commit: bounds how long the first of them waits for the last.
@@ -35,9 +37,27 @@ type Finish = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 /// Runs with the transaction, or with the reason why there is none.
 type Run = Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Finish + Send>;
 
-struct Job {
+pub(super) struct Job {
     writes: bool,
     run: Run,
+}
+
+impl Job {
+    /// A job, and where its result comes out.
+    fn new<T: Send + 'static>(
+        writes: bool,
+        work: impl FnOnce(&mut Context<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
+        let (reply, replied) = oneshot::channel();
+        let run = move |context: Result<&mut Context<'_>, StoreError>| -> Finish {
+            let result = context.and_then(|context| in_savepoint(context, work));
+            Box::new(move |committed: Result<(), &StoreError>| {
+                // The caller may have gone meanwhile; what is committed is committed all the same.
+                drop(reply.send(result.and_then(|value| committed.map(|()| value).map_err(Clone::clone))));
+            })
+        };
+        (Self { writes, run: Box::new(run) }, replied)
+    }
 }
 
 /// The way to the owner thread.
@@ -47,22 +67,38 @@ pub(super) struct Owner {
     failed: watch::Receiver<bool>,
 }
 
-enum Message {
+pub(super) enum Message {
     Job(Job),
+    /// The reader could not read something in the files, or it made no sense.
+    ReaderMetDamage,
     Close(oneshot::Sender<()>),
 }
 
 impl Owner {
-    pub(super) fn start(connection: Connection, path: PathBuf, sink: Sink) -> Result<Self, StoreError> {
+    /// Starts this thread and the reader.
+    pub(super) fn start(connection: Connection, path: PathBuf, sink: Sink) -> Result<(Self, Reader), StoreError> {
         let file_error = |error| StoreError::File(path.clone(), Arc::new(error));
         let files = Files::of(&connection, &path).map_err(file_error)?;
         let (jobs, queue) = mpsc::channel();
         let (failing, failed) = watch::channel(false);
-        let mut thread =
-            StoreThread { connection: Some(connection), files, path: path.clone(), sink, failing, failure: None };
+        let control = ReaderControl::new(&path, files.main());
+        let mut thread = StoreThread {
+            connection: Some(connection),
+            files,
+            path: path.clone(),
+            reader: control.clone(),
+            indexing: Indexing::new(),
+            sink,
+            failing,
+            failure: None,
+        };
         let serve = move || thread.serve(&queue);
         thread::Builder::new().name("store".into()).spawn(serve).map_err(file_error)?;
-        Ok(Self { jobs, failed })
+        // The reader ends before the owner, because it has a way to the owner's queue.
+        let to_owner = jobs.clone();
+        let tell = move || drop(to_owner.send(Message::ReaderMetDamage));
+        let reader = Reader::start(control, tell).map_err(file_error)?;
+        Ok((Self { jobs, failed }, reader))
     }
 
     /// Returns when the file cannot be trusted any more. The store does not recover from that.
@@ -80,15 +116,7 @@ impl Owner {
         writes: bool,
         work: impl FnOnce(&mut Context<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, replied) = oneshot::channel();
-        let run = move |context: Result<&mut Context<'_>, StoreError>| -> Finish {
-            let result = context.and_then(|context| in_savepoint(context, work));
-            Box::new(move |committed: Result<(), &StoreError>| {
-                // The caller may have gone meanwhile; what is committed is committed all the same.
-                drop(reply.send(result.and_then(|value| committed.map(|()| value).map_err(Clone::clone))));
-            })
-        };
-        let job = Job { writes, run: Box::new(run) };
+        let (job, replied) = Job::new(writes, work);
         self.jobs.send(Message::Job(job)).map_err(|_| StoreError::Closed)?;
         replied.await.map_err(|_| StoreError::Closed)?
     }
@@ -103,7 +131,7 @@ impl Owner {
 }
 
 /// Ends the daemon if the thread panics. Without the thread it could only refuse; hooks start another daemon, which is better.
-struct AbortOnPanic;
+pub(super) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
@@ -119,6 +147,8 @@ struct StoreThread {
     connection: Option<Connection>,
     files: Files,
     path: PathBuf,
+    reader: ReaderControl,
+    indexing: Indexing,
     sink: Sink,
     failing: watch::Sender<bool>,
     /// Why the store has failed for good.
@@ -130,16 +160,34 @@ impl StoreThread {
         let _abort = AbortOnPanic;
         let mut closing = None;
         while closing.is_none() {
-            let Ok(first) = queue.recv() else { return };
-            let mut batch = Vec::new();
+            let first = match self.indexing.patience() {
+                None => queue.recv().map_err(RecvTimeoutError::from),
+                Some(patience) => queue.recv_timeout(patience),
+            };
+            let first = match first {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.index();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let (mut batch, mut reader_met_damage) = (Vec::new(), false);
             for message in std::iter::once(first).chain(queue.try_iter().take(MAX_BATCH - 1)) {
                 match message {
                     Message::Job(job) => batch.push(job),
+                    Message::ReaderMetDamage => reader_met_damage = true,
                     Message::Close(reply) => closing = Some(reply),
                 }
             }
             self.commit(batch);
+            if reader_met_damage {
+                self.check_whole();
+            }
         }
+        // The last connection that is closed writes the log to the main file and removes it. That must be this one.
+        self.reader.refuse(StoreError::Closed);
+        drop(self.reader.hold());
         if let Some(Err((_, error))) = self.connection.take().map(Connection::close) {
             tracing::warn!(%error, "the store was not closed cleanly");
         }
@@ -169,7 +217,7 @@ impl StoreThread {
                 return;
             }
         };
-        if let Err(error) = connection.execute_batch(if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }) {
+        if let Err(error) = run(connection, if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }) {
             tracing::error!(%error, "the store could not begin a transaction");
             refuse(batch, &error.into());
             return;
@@ -183,10 +231,15 @@ impl StoreThread {
         } else if let Some(before) = &before {
             self.commit_to_files(&changes, before)
         } else {
-            connection.execute_batch("COMMIT").map_err(StoreError::from)
+            run(connection, "COMMIT").map_err(StoreError::from)
         };
         match &committed {
-            Ok(()) => changes.iter().for_each(&self.sink),
+            Ok(()) => {
+                changes.iter().for_each(&self.sink);
+                if writes {
+                    self.indexing.written(changes.iter().filter(|change| change.kind == ChangeKind::Settled).count());
+                }
+            }
             Err(error) => {
                 tracing::error!(%error, "the store could not commit");
                 if let Some(connection) = self.connection.as_ref().filter(|connection| !connection.is_autocommit()) {
@@ -197,13 +250,8 @@ impl StoreThread {
         for finish in finishes {
             finish(committed.as_ref().map(|_| ()));
         }
-        // A page that cannot be read may be one that somebody has cut off.
-        if met_damage
-            && let Some(connection) = &self.connection
-            && let Err(changed) = self.files.check_whole(connection)
-        {
-            let failure = self.fail(changed.into());
-            tracing::error!(%failure, "the files of the store were changed");
+        if met_damage {
+            self.check_whole();
         }
         // Only now, so that every caller gets its reply before the daemon ends.
         if self.failure.is_some() {
@@ -211,10 +259,31 @@ impl StoreThread {
         }
     }
 
+    /// Does the next step for the search index, if there is one. It is a job like any other, so that the same is done if it fails.
+    fn index(&mut self) {
+        let Some(connection) = &self.connection else { return self.indexing.give_up() };
+        if let Some(step) = self.indexing.next(connection) {
+            let (job, mut replied) = Job::new(true, move |context| Ok(step.run(context.connection)?));
+            self.commit(vec![job]);
+            self.indexing.done(step, replied.try_recv().unwrap_or(Err(StoreError::Closed)));
+        }
+    }
+
+    /// Looks at the files after something in them could not be read. A page that cannot be read may be one that somebody has cut off.
+    fn check_whole(&mut self) {
+        if let Some(connection) = &self.connection
+            && let Err(changed) = self.files.check_whole(connection)
+        {
+            let failure = self.fail(changed.into());
+            tracing::error!(%failure, "the files of the store were changed");
+            self.failing.send_replace(true);
+        }
+    }
+
     /// Commits, and makes sure that the next daemon will find it.
     fn commit_to_files(&mut self, changes: &[Arc<Change>], before: &Before) -> Result<(), StoreError> {
         let Some(connection) = &self.connection else { return Err(StoreError::Closed) };
-        match connection.execute_batch("COMMIT") {
+        match run(connection, "COMMIT") {
             Ok(()) => match self.files.after_commit(before) {
                 Ok(()) => Ok(()),
                 Err(changed) => Err(self.fail(changed.into())),
@@ -232,6 +301,9 @@ impl StoreThread {
     /// Finds out whether a commit that failed is in the file all the same. Every commit of asks makes events, and their cursors only grow.
     fn reopen_and_compare(&mut self, changes: &[Arc<Change>], error: rusqlite::Error) -> Result<(), StoreError> {
         tracing::error!(%error, "a commit failed: the file is opened again to see what is in it");
+        // Only the last connection reads the log anew. The reader comes back when this is decided.
+        let reader = self.reader.clone();
+        let held = reader.hold();
         // Closing checkpoints the log: SQLite writes what it considers committed to the main file, unless that fails too.
         drop(self.connection.take().map(Connection::close));
         let reopened = schema::reopen(&self.path).and_then(|connection| {
@@ -240,6 +312,9 @@ impl StoreThread {
                 .map_err(|error| StoreError::File(self.path.clone(), Arc::new(error)))?;
             Ok((connection, newest, files))
         });
+        if let Ok((_, _, files)) = &reopened {
+            held.set_file(files.main());
+        }
         match (reopened, changes.last()) {
             (Ok((connection, newest, files)), Some(last)) => {
                 self.connection = Some(connection);
@@ -259,6 +334,7 @@ impl StoreThread {
     /// Ends the store for good. It leaves the files as they are.
     fn fail(&mut self, error: StoreError) -> StoreError {
         self.failure = Some(error.clone());
+        self.reader.refuse(error.clone());
         // Without a connection nothing is written any more, not even by closing it.
         if let Some(connection) = self.connection.take() {
             std::mem::forget(connection);
@@ -274,6 +350,11 @@ fn refuse(batch: Vec<Job>, error: &StoreError) {
     }
 }
 
+/// Runs a statement that begins or ends something. It comes with every commit, so it is prepared only once.
+fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(drop)
+}
+
 /// One job's failure undoes that job and leaves the others of its batch alone.
 fn in_savepoint<T>(
     context: &mut Context<'_>,
@@ -283,7 +364,7 @@ fn in_savepoint<T>(
         return Err(StoreError::Undone);
     }
     let before = context.changes.len();
-    context.connection.execute_batch("SAVEPOINT job")?;
+    run(context.connection, "SAVEPOINT job")?;
     let result = work(context);
     *context.met_damage |= matches!(result, Err(StoreError::Damaged(_) | StoreError::Unreachable(_)));
     if result.is_err() {
@@ -292,6 +373,6 @@ fn in_savepoint<T>(
         drop(context.connection.execute_batch("ROLLBACK TO job; RELEASE job"));
         return result;
     }
-    context.connection.execute_batch("RELEASE job")?;
+    run(context.connection, "RELEASE job")?;
     result
 }

@@ -48,7 +48,7 @@ pub(super) fn page(
         match ask(row) {
             Ok(ask) => {
                 bytes += ask.weight();
-                page.changes.push(Arc::new(Change { cursor, kind, ask: Arc::new(ask) }));
+                page.changes.push(Arc::new(Change { cursor, kind, ask: Arc::new(ask), detail: None }));
             }
             Err(error) => tracing::error!(event = cursor.0, %error, "the question of an event is damaged"),
         }

@@ -18,12 +18,25 @@ const WAL_HEADER: usize = 32;
 /// Its first bytes, but for the last bit, which tells the order of bytes.
 const WAL_MAGIC: [u8; 3] = [0x37, 0x7f, 0x06];
 
+/// Tells a file from another one of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The file that has this name now.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|metadata| Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
 /// One file, as it was when it was last looked at.
 #[derive(Debug)]
 struct Seen {
     path: PathBuf,
-    device: u64,
-    inode: u64,
+    id: FileId,
     length: u64,
 }
 
@@ -33,8 +46,8 @@ pub(super) struct Files {
     main: Seen,
     log: Seen,
     log_header: [u8; WAL_HEADER],
-    /// Changes when another program commits.
-    data_version: i64,
+    /// Changes when another program commits. `None` if it could not be read.
+    data_version: Option<i64>,
 }
 
 /// What happened to a file.
@@ -72,12 +85,17 @@ impl Files {
         })
     }
 
+    /// Which file the store is in.
+    pub(super) fn main(&self) -> FileId {
+        self.main.id
+    }
+
     /// Looks before a commit.
     pub(super) fn before_commit(&mut self, connection: &Connection) -> Result<Before, FileChanged> {
         let main = self.main.look_again()?;
         let version = data_version(connection);
-        // Another program may make it shorter with SQLite's help. Then SQLite knows of its commit.
-        if main.length < self.main.length && version == self.data_version {
+        // Another program may make it shorter with SQLite's help. Then SQLite knows of its commit. If SQLite cannot even tell, it is damage.
+        if main.length < self.main.length && (version.is_none() || version == self.data_version) {
             return Err(self.main.changed("was truncated"));
         }
         self.main = main;
@@ -115,14 +133,14 @@ impl Files {
 impl Seen {
     fn look(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
-        let (device, inode, length) = (metadata.dev(), metadata.ino(), metadata.len());
-        Ok(Self { path: path.to_path_buf(), device, inode, length })
+        let id = FileId { device: metadata.dev(), inode: metadata.ino() };
+        Ok(Self { path: path.to_path_buf(), id, length: metadata.len() })
     }
 
     /// The same file, as it is now.
     fn look_again(&self) -> Result<Self, FileChanged> {
         match Self::look(&self.path) {
-            Ok(now) if (now.device, now.inode) == (self.device, self.inode) => Ok(now),
+            Ok(now) if now.id == self.id => Ok(now),
             Ok(_) => Err(self.changed("was replaced")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.changed("was removed")),
             Err(_) => Err(self.changed("cannot be read")),
@@ -143,7 +161,6 @@ fn read_header(log: &Path) -> io::Result<[u8; WAL_HEADER]> {
     }
 }
 
-fn data_version(connection: &Connection) -> i64 {
-    // It reads one number from memory. Should it fail, every cut counts as damage, which is the safe side.
-    connection.pragma_query_value(None, "data_version", |row| row.get(0)).unwrap_or_default()
+fn data_version(connection: &Connection) -> Option<i64> {
+    connection.pragma_query_value(None, "data_version", |row| row.get(0)).ok()
 }

@@ -1,7 +1,9 @@
 //! The store in one SQLite file. Nothing outside this folder knows SQLite.
 //!
-//! - One thread owns the connection, and everybody else sends it work (`commit`). What waits together is committed together.
+//! - One thread owns the connection that writes, and everybody else sends it work (`commit`). What waits together is committed together.
+//! - Another thread has a connection that only reads (`reader`), for what may take long.
 //! - `asks`, `events`, `list`, `devices` and `away` are the statements; `row` turns rows into asks.
+//! - `texts` is what is searched, `grams` the words of its index, `indexing` when the index is brought up to date, `search` the search.
 //! - `schema` prepares a file, `clock` carries deadlines across restarts, `files` notices when somebody changes the files, `sums` when
 //!   somebody changes a row.
 
@@ -14,12 +16,17 @@ mod devices;
 mod error;
 mod events;
 mod files;
+mod grams;
+mod indexing;
 mod list;
 #[cfg(test)]
 mod other_writer;
+mod reader;
 mod row;
 mod schema;
+mod search;
 mod sums;
+mod texts;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +42,10 @@ pub use check::{check, check_version, is_locked};
 use commit::{Context, Owner};
 #[cfg(test)]
 pub use other_writer::OtherWriter;
+use reader::Reader;
+
+/// The most asks that are forgotten in one job: a few milliseconds.
+const PURGED_AT_ONCE: usize = 100;
 
 /// See [`super::Opening`].
 #[derive(Debug)]
@@ -47,18 +58,21 @@ pub(super) struct Opening {
 impl Opening {
     pub(super) fn open(path: &Path, is_first: bool, host: Host) -> Result<(Self, Snapshot), StoreError> {
         let file_error = |error| StoreError::File(path.to_path_buf(), Arc::new(error));
-        // If the file is not there at all, somebody removed it to begin anew.
-        let is_first = is_first || !path.try_exists().map_err(file_error)?;
-        create_private(path).map_err(file_error)?;
+        // If the file is not there at all, this is the first start, or somebody removed it to begin anew.
+        let is_new = !path.try_exists().map_err(file_error)?;
+        if is_new {
+            schema::create(path)?;
+        }
         let mut connection = Connection::open(path)?;
-        schema::prepare(&mut connection, is_first, &host)?;
+        schema::prepare(&mut connection, is_first || is_new, &host)?;
         clock::go_on(&connection, Timestamp::now())?;
         let snapshot = snapshot(&mut connection)?;
         Ok((Self { connection, path: path.to_path_buf(), host }, snapshot))
     }
 
     pub(super) fn start(self, sink: Sink) -> Result<Sqlite, StoreError> {
-        Ok(Sqlite { owner: Owner::start(self.connection, self.path, sink)?, host: self.host })
+        let (owner, reader) = Owner::start(self.connection, self.path, sink)?;
+        Ok(Sqlite { owner, reader, host: self.host })
     }
 }
 
@@ -70,16 +84,11 @@ fn snapshot(connection: &mut Connection) -> rusqlite::Result<Snapshot> {
     Ok(snapshot)
 }
 
-/// SQLite gives its side files the mode of the main one.
-fn create_private(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
-}
-
 /// See [`super::Store`].
 #[derive(Clone)]
 pub(super) struct Sqlite {
     owner: Owner,
+    reader: Reader,
     host: Host,
 }
 
@@ -111,7 +120,7 @@ impl Sqlite {
                     return Ok(Opened::Full);
                 }
                 let id = asks::insert(context.connection, &new, &host, at)?;
-                change(context, id, ChangeKind::Opened, at).map(Opened::New)
+                change(context, id, ChangeKind::Opened, at, None).map(Opened::New)
             })
             .await
     }
@@ -120,7 +129,10 @@ impl Sqlite {
         self.owner
             .call(true, move |context| {
                 if asks::settle(context.connection, id, &settlement)? {
-                    return change(context, id, ChangeKind::Settled, settlement.at).map(Settling::Won);
+                    // Somebody probably waits for it and needs the detail now. If it is damaged, the ask is settled all the same, and
+                    // whoever asks for the detail gets the error.
+                    let detail = asks::detail(context.connection, id).ok();
+                    return change(context, id, ChangeKind::Settled, settlement.at, detail).map(Settling::Won);
                 }
                 Ok(Settling::Lost(Arc::new(asks::by_id(context.connection, id)?)))
             })
@@ -151,7 +163,7 @@ impl Sqlite {
         self.owner
             .call(true, move |context| {
                 if asks::set_deferred(context.connection, id, deferred, expires_at, at)? {
-                    return change(context, id, kind, at).map(Some);
+                    return change(context, id, kind, at, None).map(Some);
                 }
                 Ok(None)
             })
@@ -162,7 +174,7 @@ impl Sqlite {
         self.owner
             .call(true, move |context| {
                 if asks::set_receipt(context.connection, id, &receipt)? {
-                    return change(context, id, ChangeKind::Received, receipt.at).map(Some);
+                    return change(context, id, ChangeKind::Received, receipt.at, None).map(Some);
                 }
                 Ok(None)
             })
@@ -188,23 +200,38 @@ impl Sqlite {
     }
 
     pub(super) async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
-        self.owner.call(false, move |context| Ok(list::page(context.connection, &filter)?)).await
+        let (page, index_is_damaged) = self.reader.read(move |connection| list::page(connection, &filter)).await?;
+        if index_is_damaged {
+            self.owner.call(true, |context| Ok(texts::begin_anew(context.connection)?)).await?;
+        }
+        Ok(page)
     }
 
     pub(super) async fn projects(&self) -> Result<Vec<String>, StoreError> {
-        self.owner.call(false, move |context| Ok(asks::projects(context.connection)?)).await
+        self.reader.read(asks::projects).await
     }
 
     pub(super) async fn changes(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
-        self.owner.call(false, move |context| Ok(events::page(context.connection, after, limit, MAX_PAGE_BYTES)?)).await
+        self.reader.read(move |connection| events::page(connection, after, limit, MAX_PAGE_BYTES)).await
     }
 
     pub(super) async fn oldest_settled(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.owner.call(false, move |context| Ok(asks::oldest_settled(context.connection)?)).await
+        self.reader.read(asks::oldest_settled).await
     }
 
     pub(super) async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
-        self.owner.call(true, move |context| Ok(asks::purge(context.connection, settled_before)?)).await
+        // In between, the owner does what others want.
+        let mut purged = 0;
+        loop {
+            let some = self
+                .owner
+                .call(true, move |context| Ok(asks::purge(context.connection, settled_before, PURGED_AT_ONCE)?))
+                .await?;
+            purged += some;
+            if some < PURGED_AT_ONCE {
+                return Ok(purged);
+            }
+        }
     }
 
     pub(super) async fn failed(&self) {
@@ -212,15 +239,25 @@ impl Sqlite {
     }
 
     pub(super) async fn close(&self) {
+        self.reader.close().await;
         self.owner.close().await;
     }
 }
 
 /// Gives a change of an ask its place in the order, and keeps it to be published after the commit.
-fn change(context: &mut Context<'_>, id: AskId, kind: ChangeKind, at: Timestamp) -> Result<Arc<Ask>, StoreError> {
+fn change(
+    context: &mut Context<'_>,
+    id: AskId,
+    kind: ChangeKind,
+    at: Timestamp,
+    detail: Option<String>,
+) -> Result<Arc<Ask>, StoreError> {
     let cursor = events::add(context.connection, id, kind, at)?;
     let ask = Arc::new(asks::by_id(context.connection, id)?);
-    context.changes.push(Arc::new(Change { cursor, kind, ask: Arc::clone(&ask) }));
+    if kind == ChangeKind::Settled {
+        texts::write(context.connection, &ask)?;
+    }
+    context.changes.push(Arc::new(Change { cursor, kind, ask: Arc::clone(&ask), detail: detail.map(Into::into) }));
     Ok(ask)
 }
 

@@ -10,9 +10,10 @@ use crate::ask::{Ask, AskId, AskKey, Host, Settlement};
 
 use super::sums;
 
-/// The columns that [`ask`] reads, in its order. Each belongs to the table `asks`.
-pub(super) const COLUMNS: &str = "id, key, origin, project, questions, opened_at, expires_at, on_timeout, deferred, \
-     outcome, settled_by, settled_at, racing, digest, receipt, asker, question_sum, outcome_sum, asks.kind, subject, host";
+/// The columns that [`ask`] reads, in its order.
+pub(super) const COLUMNS: &str = "asks.id, asks.key, asks.origin, asks.project, asks.questions, asks.opened_at, asks.expires_at, \
+     asks.on_timeout, asks.deferred, asks.outcome, asks.settled_by, asks.settled_at, asks.racing, asks.digest, \
+     asks.receipt, asks.asker, asks.question_sum, asks.outcome_sum, asks.kind, asks.subject, asks.host";
 
 /// The ask of a row. Fails where the row is not what was written.
 pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {

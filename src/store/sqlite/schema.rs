@@ -1,15 +1,23 @@
 //! The schema and its migrations. A migration, once released, is never changed: the next one is added below it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::ask::Host;
+use crate::durable;
 use crate::store::StoreError;
+
+use super::texts;
 
 /// How long to wait for another program that holds the file. Only a tool that a person runs can.
 pub(super) const BUSY: Duration = Duration::from_secs(1);
+
+/// How many statements a connection keeps prepared: all that it uses often.
+const STATEMENTS: usize = 48;
 
 /// Marks the file as ours ("ANSW"), so that another program's database is never migrated.
 const APPLICATION_ID: i32 = 0x414e_5357;
@@ -96,6 +104,28 @@ const MIGRATIONS: &[&str] = &[
         sum     INTEGER NOT NULL                        -- a checksum: these words become answers
     ) STRICT;
 ",
+    "
+    ALTER TABLE asks ADD COLUMN outcome_kind TEXT AS (iif(json_valid(outcome), outcome ->> 'kind', NULL));
+
+    -- What history needs is not in the indexes of `asks`, because each of them takes time with every question and every answer. A settled
+    -- ask waits here until it is put into the tables below, together with others.
+    CREATE TABLE waiting (                              -- filled when the file is opened
+        ask      INTEGER PRIMARY KEY REFERENCES asks (id) ON DELETE CASCADE,
+        text     TEXT NOT NULL,                         -- what is searched, in lower case
+        is_large INTEGER NOT NULL DEFAULT 0             -- it has too many words for the index, and stays here
+    ) STRICT;
+    CREATE TABLE texts (
+        ask       INTEGER PRIMARY KEY REFERENCES asks (id) ON DELETE CASCADE,
+        text      TEXT NOT NULL,
+        project   TEXT,                                 -- NULL also for a probe
+        opened_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX texts_project ON texts (project) WHERE project IS NOT NULL;
+    CREATE INDEX texts_opened ON texts (opened_at);
+    CREATE VIRTUAL TABLE grams USING fts5 (words, content='', contentless_delete=1, detail=none, tokenize='ascii');
+    INSERT INTO grams (grams, rank) VALUES ('automerge', 0);
+    INSERT INTO grams (grams, rank) VALUES ('crisismerge', 1000);
+",
 ];
 
 /// The schema that this version writes.
@@ -103,6 +133,9 @@ pub(super) const NEWEST: u32 = MIGRATIONS.len() as u32;
 
 /// The first schema whose rows name a host.
 const FIRST_WITH_HOST: u32 = 5;
+
+/// The first schema with the searched texts.
+const FIRST_WITH_TEXTS: u32 = 7;
 
 /// Checks that the file is ours and has a schema that this version knows. Returns that schema. A file without tables becomes ours, but
 /// only if there cannot have been a store before (`is_first`). Otherwise its content was lost, and people must learn that.
@@ -122,6 +155,15 @@ pub(super) fn check(connection: &Connection, is_first: bool) -> Result<u32, Stor
     Ok(version)
 }
 
+/// The settings of every connection that stays open.
+pub(super) fn configure_any(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // A statement is prepared once and then used again. Without this, SQLite prepares it anew for other values, because an index might suit
+    // them better.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 /// The settings of every connection that writes.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -133,7 +175,7 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 /// Opens a prepared file again, and brings everything in it to the disk.
 pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection.busy_timeout(BUSY)?;
+    configure_any(&connection)?;
     check(&connection, false)?;
     configure(&connection)?;
     let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -143,19 +185,48 @@ pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
 /// Prepares a connection and brings the file to the newest schema, or refuses without touching it. The daemon of `host` is the only one
 /// that uses the file, so it takes over what is open: a machine that was renamed, or got the file from another one, loses nothing.
 pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) -> Result<(), StoreError> {
-    connection.busy_timeout(BUSY)?;
+    configure_any(connection)?;
     let version = check(connection, is_first)?;
     configure(connection)?;
     let transaction = connection.transaction()?;
-    for migration in &MIGRATIONS[version as usize..] {
-        transaction.execute_batch(migration)?;
+    if version < NEWEST {
+        migrate(&transaction, version, host)?;
     }
+    // If there is nothing to take over, nothing is written, and the start does not wait for the disk.
     transaction.execute("UPDATE asks SET host = ?1 WHERE outcome IS NULL AND host IS NOT ?1", [host.as_str()])?;
-    if version < FIRST_WITH_HOST {
-        transaction.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", NEWEST)?;
     transaction.commit()?;
     Ok(())
+}
+
+fn migrate(connection: &Connection, version: u32, host: &Host) -> rusqlite::Result<()> {
+    for migration in &MIGRATIONS[version as usize..] {
+        connection.execute_batch(migration)?;
+    }
+    if version < FIRST_WITH_HOST {
+        connection.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
+    }
+    if version < FIRST_WITH_TEXTS {
+        texts::write_all(connection)?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", NEWEST)
+}
+
+/// Makes a file without tables. A loss of power leaves the whole file or none, because it gets its name when it is on the disk. SQLite
+/// alone would wait for the disk more often.
+///
+/// The tables are not made here. They are the first commit in the log, so a log that somebody removed before it was written to the file does
+/// not leave a store that looks new: see [`check`].
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let file_error = |error| StoreError::File(path.to_path_buf(), Arc::new(error));
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let file = tempfile::NamedTempFile::new_in(dir).map_err(file_error)?;
+    let connection = Connection::open(file.path())?;
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.close().map_err(|(_, error)| error)?;
+    file.as_file().sync_all().map_err(file_error)?;
+    // The file is closed here. If it were closed later, that would take away the locks of SQLite on it.
+    drop(file.persist(path).map_err(|error| file_error(error.error))?);
+    durable::sync_dir(dir).map_err(file_error)
 }

@@ -29,6 +29,11 @@ pub(super) fn of_away(project: Option<&str>, words: &str, kinds: &str, since: Ti
     sum([project.unwrap_or_default(), words, kinds, &since, &until])
 }
 
+/// A number for a word of the search index.
+pub(super) fn of_word(word: &str) -> i64 {
+    sum([word])
+}
+
 fn sum<const N: usize>(parts: [&str; N]) -> i64 {
     let mut hash = Sha256::new();
     for part in parts {

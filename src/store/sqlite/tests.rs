@@ -1,3 +1,7 @@
+mod plans;
+mod reader;
+mod searching;
+
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -137,7 +141,7 @@ async fn one_job_that_fails_leaves_the_others_of_its_batch_alone() {
     let owner = world.store.owner.clone();
     let failing = owner.call(true, |context| {
         let id = asks::insert(context.connection, &new_ask("s__bad", 1), &host(), Timestamp::now())?;
-        change(context, id, ChangeKind::Opened, Timestamp::now())?;
+        change(context, id, ChangeKind::Opened, Timestamp::now(), None)?;
         Err::<(), _>(StoreError::Foreign)
     });
     let (bad, good, ()) = tokio::join!(failing, world.open("s__good"), async { drop(go) });

@@ -1,0 +1,150 @@
+//! Finds the asks that a list shows. The index proposes settled asks, and their rows and texts decide. Asks that are not in the index, because
+//! they are open or wait for it, are read one by one; there are few of them.
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use crate::ask::{folded, searched_text};
+use crate::store::{Filter, StateFilter};
+
+use super::error::is_damage;
+use super::grams::{self, Mark};
+use super::list::{Conditions, Found, read};
+use super::row::{COLUMNS, to_word};
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Search {
+    pub(super) found: Vec<Found>,
+    /// Everything was found, but not by the index, which should be built anew.
+    pub(super) index_is_damaged: bool,
+}
+
+/// The asks that fit, newest first, at most so many. Everything is read in one transaction, so an ask cannot be missed because it is put
+/// into the index meanwhile.
+pub(super) fn find(
+    connection: &Connection,
+    filter: &Filter,
+    conditions: &Conditions,
+    limit: usize,
+) -> rusqlite::Result<Search> {
+    let text = filter.text.as_deref().map(folded).unwrap_or_default();
+    let looking = Looking { connection, conditions, text: &text, limit };
+    let outcome = filter.outcome.map(to_word).transpose()?;
+    let session = filter.session.as_deref().map(Mark::Session).into_iter();
+    let marks = session.chain(filter.project.as_deref().map(Mark::Project));
+    let marks =
+        marks.chain(outcome.as_deref().map(Mark::Outcome)).chain(filter.key_end.as_deref().and_then(Mark::of_end));
+    let Some(expression) = grams::expression(&text, marks) else {
+        // All asks fit, or all since some time.
+        let mut found = looking.in_order()?;
+        if filter.opened_since.is_some() {
+            found.append(&mut looking.unindexed(filter.state)?);
+        }
+        return Ok(Search { found: newest_first(found, limit), index_is_damaged: false });
+    };
+    let (mut found, index_is_damaged) = match looking.in_index(expression) {
+        Err(error) if is_damage(&error) => {
+            tracing::warn!(%error, "the search index cannot be read: this search reads all texts");
+            (looking.in_texts()?, true)
+        }
+        found => (found?, false),
+    };
+    found.append(&mut looking.unindexed(filter.state)?);
+    Ok(Search { found: newest_first(found, limit), index_is_damaged })
+}
+
+fn newest_first(mut found: Vec<Found>, limit: usize) -> Vec<Found> {
+    found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+    found.dedup_by_key(|(id, _)| *id);
+    found.truncate(limit);
+    found
+}
+
+struct Looking<'a> {
+    connection: &'a Connection,
+    conditions: &'a Conditions,
+    /// Empty if any text will do.
+    text: &'a str,
+    limit: usize,
+}
+
+impl Looking<'_> {
+    /// All asks, by their ids.
+    fn in_order(&self) -> rusqlite::Result<Vec<Found>> {
+        let values = self.bounds(self.conditions.from).into_iter().chain(self.conditions.values()).collect();
+        read(self.connection, &in_order(self.conditions), values, self.limit)
+    }
+
+    /// Settled asks that the index proposes.
+    fn in_index(&self, expression: String) -> rusqlite::Result<Vec<Found>> {
+        let values = [expression.into(), self.text.to_owned().into()].into_iter();
+        let values = values.chain(self.bounds(self.conditions.from)).chain(self.conditions.values()).collect();
+        read(self.connection, &in_index(self.conditions), values, self.limit)
+    }
+
+    /// The same asks without the index.
+    fn in_texts(&self) -> rusqlite::Result<Vec<Found>> {
+        self.with_text(&in_texts("texts", self.conditions), self.conditions.from)
+    }
+
+    /// Asks that are not in the index.
+    fn unindexed(&self, state: StateFilter) -> rusqlite::Result<Vec<Found>> {
+        let mut found = Vec::new();
+        if state != StateFilter::Open {
+            found = self.with_text(&in_texts("waiting", self.conditions), 0)?;
+        }
+        if state != StateFilter::Settled {
+            let values = self.bounds(0).into_iter().chain(self.conditions.values()).collect();
+            // There is no text of an open ask to look at before it is read, so all of them are read.
+            let limit = if self.text.is_empty() { self.limit } else { usize::MAX };
+            let mut open = read(self.connection, &open(self.conditions), values, limit)?;
+            open.retain(|(_, ask)| {
+                ask.as_ref().is_none_or(|ask| searched_text(Some(&ask.questions), None).contains(self.text))
+            });
+            found.append(&mut open);
+        }
+        Ok(found)
+    }
+
+    fn with_text(&self, statement: &str, from: i64) -> rusqlite::Result<Vec<Found>> {
+        let values = [self.text.to_owned().into()].into_iter().chain(self.bounds(from)).chain(self.conditions.values());
+        read(self.connection, statement, values.collect(), self.limit)
+    }
+
+    /// The first id, and the one after the last, in the order of the statements below.
+    fn bounds(&self, from: i64) -> [Value; 2] {
+        [from.into(), self.conditions.before.into()]
+    }
+}
+
+pub(super) fn in_order(conditions: &Conditions) -> String {
+    format!("SELECT {COLUMNS} FROM asks WHERE id >= ? AND id < ? AND {} ORDER BY id DESC LIMIT ?", conditions.sql())
+}
+
+pub(super) fn in_index(conditions: &Conditions) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM grams CROSS JOIN texts ON texts.ask = grams.rowid CROSS JOIN asks ON asks.id = texts.ask
+         WHERE grams MATCH ? AND instr(text, ?) > 0 AND grams.rowid >= ? AND grams.rowid < ? AND {}
+         ORDER BY grams.rowid DESC LIMIT ?",
+        conditions.sql()
+    )
+}
+
+/// `table` is `texts` or `waiting`.
+pub(super) fn in_texts(table: &str, conditions: &Conditions) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM {table} CROSS JOIN asks ON asks.id = {table}.ask
+         WHERE instr(text, ?) > 0 AND {table}.ask >= ? AND {table}.ask < ? AND {}
+         ORDER BY {table}.ask DESC LIMIT ?",
+        conditions.sql()
+    )
+}
+
+pub(super) fn open(conditions: &Conditions) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM asks INDEXED BY asks_open
+         WHERE outcome IS NULL AND id >= ? AND id < ? AND {} ORDER BY id DESC LIMIT ?",
+        conditions.sql()
+    )
+}
