@@ -1,13 +1,17 @@
 //! Takes a hook's call as JSON, and returns the JSON that the hook prints.
+//!
+//! A call that asks a person has three steps: [`Bridge::take`] opens its ask, [`ParkedCall::wait`] waits, [`Bridge::finish`] makes the
+//! reply. Only the wait takes long, so only what it needs is kept in memory meanwhile.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::ask::{Ask, AskKey, HTTP_ASKER, Kind, NewAsk};
-use crate::registry::{Attached, NamedCall, OpenError, Registry, Wait, WaitEnd};
+use crate::registry::{Attached, NamedCall, OpenError, Registry, Settled, Wait, WaitEnd};
 use crate::store::StoreError;
 
 use super::call::{Call, ReadError};
@@ -24,7 +28,7 @@ pub struct Bridge {
     registry: Registry,
     rules: Rules,
     /// How many more calls may be parked. Each of them keeps a connection open.
-    places: Semaphore,
+    places: Arc<Semaphore>,
 }
 
 /// The reply to a call.
@@ -73,16 +77,49 @@ enum Hook {
     Elicitation,
 }
 
-/// The state of a call before any wait.
-enum Taken<'a> {
+/// What became of a call.
+#[derive(Debug)]
+pub enum Taken {
+    /// It has its reply: the JSON for the hook to print, if there is any.
     Replied(Option<Value>),
-    Parked { hook: Hook, wait: Wait, place: SemaphorePermit<'a> },
+    /// It asks a person.
+    Parked(ParkedCall),
+}
+
+/// A call that waits for a person.
+#[derive(Debug)]
+pub struct ParkedCall {
+    hook: Hook,
+    wait: Wait,
+    place: OwnedSemaphorePermit,
+}
+
+/// A call whose wait is over.
+#[derive(Debug)]
+pub struct Waited {
+    hook: Hook,
+    /// `None` if the hook has hung up.
+    end: Option<WaitEnd>,
+}
+
+impl ParkedCall {
+    /// Tells the hook that it is parked. Then it waits until the ask is settled or the hook hangs up.
+    pub async fn wait(self, line: &impl Line) -> Waited {
+        let Self { hook, wait, place } = self;
+        line.say_parked(wait.key()).await;
+        let end = tokio::select! {
+            end = wait.end() => Some(end),
+            () = line.closed() => None,
+        };
+        drop(place);
+        Waited { hook, end }
+    }
 }
 
 impl Bridge {
     /// At most `places` calls wait at the same time.
     pub fn new(registry: Registry, rules: Rules, places: usize) -> Self {
-        Self { registry, rules, places: Semaphore::new(places) }
+        Self { registry, rules, places: Arc::new(Semaphore::new(places)) }
     }
 
     /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
@@ -95,32 +132,35 @@ impl Bridge {
         line: impl Line,
     ) -> Result<Reply, CallError> {
         // The steps before and after the wait are boxed, so that a parked call keeps no memory for them or for the body.
-        let (hook, wait, place) = match Box::pin(self.take(body, client, resumed)).await? {
-            Taken::Replied(output) => return Ok(Reply { output, was_parked: false }),
-            Taken::Parked { hook, wait, place } => (hook, wait, place),
-        };
-        line.say_parked(wait.key()).await;
-        let end = tokio::select! {
-            end = wait.end() => Some(end),
-            () = line.closed() => None,
-        };
-        drop(place);
-        let output = match end {
-            Some(WaitEnd::Settled(ask)) => Box::pin(self.reply(&ask, hook)).await?,
-            Some(WaitEnd::Deferred) => Some(reply::deferred()),
-            // The hook is gone, and nobody reads the reply.
-            None => None,
-        };
-        Ok(Reply { output, was_parked: true })
+        match Box::pin(self.take(body, client, resumed)).await? {
+            Taken::Replied(output) => Ok(Reply { output, was_parked: false }),
+            Taken::Parked(parked) => {
+                let waited = parked.wait(&line).await;
+                Ok(Reply { output: Box::pin(self.finish(waited)).await?, was_parked: true })
+            }
+        }
     }
 
-    /// Everything up to the wait.
-    async fn take(
+    /// Everything after the wait: the JSON for the hook to print, if there is any.
+    pub async fn finish(&self, waited: Waited) -> Result<Option<Value>, StoreError> {
+        match waited.end {
+            Some(WaitEnd::Settled(Settled { ask, detail: Some(detail) })) => {
+                Ok(output(&ask, waited.hook, Call::kept(&detail)).await)
+            }
+            Some(WaitEnd::Settled(Settled { ask, detail: None })) => self.reply(&ask, waited.hook).await,
+            Some(WaitEnd::Deferred) => Ok(Some(reply::deferred())),
+            // The hook is gone, and nobody reads the reply.
+            None => Ok(None),
+        }
+    }
+
+    /// Everything up to the wait. See [`hand_in`](Self::hand_in).
+    pub async fn take(
         &self,
         body: impl AsRef<[u8]>,
         client: Client,
         resumed: Option<Resumed>,
-    ) -> Result<Taken<'_>, CallError> {
+    ) -> Result<Taken, CallError> {
         let mut call = Call::read(body.as_ref(), client)?;
         if call.is_permission_prompt() {
             match self.announced(&call, resumed.as_ref()).await? {
@@ -203,8 +243,8 @@ impl Bridge {
         Ok(is_same.then(|| Resumed(Some(ask.key.clone()))))
     }
 
-    async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken<'_>, CallError> {
-        let Ok(place) = self.places.try_acquire() else {
+    async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken, CallError> {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
             return Ok(Taken::Replied(None));
         };
@@ -226,7 +266,7 @@ impl Bridge {
             }
         };
         match attached {
-            Ok(Attached::Waiting(wait)) => Ok(Taken::Parked { hook, wait, place }),
+            Ok(Attached::Waiting(wait)) => Ok(Taken::Parked(ParkedCall { hook, wait, place })),
             Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.reply(&ask, hook).await?)),
             Ok(Attached::Over) => Ok(Taken::Replied(None)),
             Err(error) => leave_to_the_terminal(error),
@@ -236,17 +276,7 @@ impl Bridge {
     /// The output for an ask that is settled.
     async fn reply(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
         let call = Call::kept(&self.registry.detail(ask.id).await?);
-        Ok(match hook {
-            Hook::PreToolUse => {
-                let version = match &call {
-                    Some(call) => version_of(call).await,
-                    None => None,
-                };
-                reply::pre_tool_use(ask, call.as_ref(), version)
-            }
-            Hook::PermissionRequest | Hook::PermissionPrompt => reply::permission_request(ask, call.as_ref()),
-            Hook::Elicitation => reply::elicitation(ask, call.as_ref()),
-        })
+        Ok(output(ask, hook, call).await)
     }
 
     /// What the agent said before it asked, and on which branch it works.
@@ -259,6 +289,21 @@ impl Bridge {
     }
 }
 
+/// The output for an ask that is settled, with the call that opened it.
+async fn output(ask: &Ask, hook: Hook, call: Option<Call>) -> Option<Value> {
+    match hook {
+        Hook::PreToolUse => {
+            let version = match &call {
+                Some(call) => version_of(call).await,
+                None => None,
+            };
+            reply::pre_tool_use(ask, call.as_ref(), version)
+        }
+        Hook::PermissionRequest | Hook::PermissionPrompt => reply::permission_request(ask, call.as_ref()),
+        Hook::Elicitation => reply::elicitation(ask, call.as_ref()),
+    }
+}
+
 /// The version of a call's client. Older clients do not send it, but write it into their transcript.
 async fn version_of(call: &Call) -> Option<Version> {
     let recorded = match call.transcript_for_version() {
@@ -268,7 +313,7 @@ async fn version_of(call: &Call) -> Option<Version> {
     call.version(recorded)
 }
 
-fn leave_to_the_terminal<'a>(error: OpenError) -> Result<Taken<'a>, CallError> {
+fn leave_to_the_terminal(error: OpenError) -> Result<Taken, CallError> {
     match error {
         OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker => {
             tracing::warn!(%error, "a question is left to the terminal");

@@ -35,7 +35,7 @@ pub mod settings;
 mod transcript;
 mod version;
 
-pub use bridge::{Bridge, CallError, Line, Resumed};
+pub use bridge::{Bridge, CallError, Line, ParkedCall, Resumed, Taken};
 pub use client::{Client, Mode, TOOL_WAITS};
 pub use deadline::Deadline;
 pub use event::Rules;

@@ -130,15 +130,8 @@ pub(super) async fn list(
     };
     let Listing { page, cursor } = app.inbox.list(filter).await?;
     let perhaps_answered = app.inbox.perhaps_answered(&page.asks).await;
-    let view =
-        |ask: &Arc<Ask>| AskView { perhaps_answered: perhaps_answered.contains(&ask.id), ..AskView::from(&**ask) };
-    let list = AskList {
-        asks: page.asks.iter().map(view).collect(),
-        cursor: cursor.0.to_string(),
-        next: page.next.map(|id| id.0),
-        damaged: page.damaged,
-    };
-    Ok((etag(cursor), JsonReply(list)).into_response())
+    let json = app.list_writer.write(&page, &perhaps_answered, cursor).await.map_err(Problem::internal)?;
+    Ok((etag(cursor), [(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 /// Lists the projects that have asks, open or settled.

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -18,16 +19,18 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 
+use super::App;
 use super::entrance::Peer;
+use super::hook_connection::SocketServer;
 use super::lan::{Lan, handshake};
 use super::places::{Place, PlaceHandle, Places};
 use super::plain_stream::PlainStream;
 use super::refusals::{Exchange, Refusals};
+use super::routes::router;
 use super::write_timeout::WriteTimeout;
-use super::{App, router};
 
 /// How long the head of a request may take to arrive. After that, the connection is cut.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const MAX_HEADERS: usize = 64;
 /// The maximum length of a request line and its headers. A connection can make us hold this much before it has shown a token.
 pub(super) const MAX_HEAD: usize = 32 * 1024;
@@ -63,7 +66,8 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     // `max_buf_size` alone lets a longer head pass if hyper reads its end together with its beginning.
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
     let (shares, mut closing) = (app.shares, app.closing.clone());
-    let server = Server { http, router: router(app), place_handle: None };
+    let server = Server { http, router: router(app.clone()), place_handle: None };
+    let socket_server = Arc::new(SocketServer { app, server: server.clone() });
     let graceful = GracefulShutdown::new();
     // Each listener has its own places, so that a crowd on the network cannot shut out programs on this machine.
     let tcp_places = Places::new("loopback", shares.tcp, 1);
@@ -72,8 +76,7 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
         let accepted = tokio::select! {
             accepted = listeners.socket.accept() => accepted.map(|(stream, _)| {
                 if let Some(peer) = own_program(&stream) {
-                    let plain = PlainStream::from(stream);
-                    tokio::spawn(server.connection(graceful.watcher(), peer, Some(plain.clone()), plain));
+                    tokio::spawn(Arc::clone(&socket_server).serve(graceful.watcher(), peer, stream));
                 }
             }),
             accepted = accept_tcp(&listeners.tcp) => accepted.map(|(stream, local, remote)| {
@@ -139,7 +142,7 @@ async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
 
 /// Serves one connection. All connections are served alike.
 #[derive(Clone)]
-struct Server {
+pub(super) struct Server {
     http: http1::Builder,
     router: Router,
     /// `None` on the unix socket, which has no places.
@@ -151,8 +154,13 @@ impl Server {
         Self { place_handle: Some(place.place_handle()), ..self.clone() }
     }
 
+    /// The routes.
+    pub(super) fn router(&self) -> TowerToHyperService<Router> {
+        TowerToHyperService::new(self.router.clone())
+    }
+
     /// `plain` is a second handle to the stream, for handlers. There is none with TLS.
-    fn connection<S>(
+    pub(super) fn connection<S>(
         &self,
         watcher: Watcher,
         peer: Peer,
@@ -162,7 +170,7 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let router = TowerToHyperService::new(self.router.clone());
+        let router = self.router();
         let place_handle = self.place_handle.clone();
         let exchange = Exchange::default();
         let refusals = Refusals::new(stream, exchange.clone());

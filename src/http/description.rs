@@ -2,16 +2,15 @@
 //! call an operation, and how a request is refused before it reaches the handler.
 
 use axum::Extension;
-use axum::body::Bytes;
 use axum::http::header;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
-use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response};
+use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response as Described};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::access::Scope;
@@ -39,21 +38,17 @@ const CREDENTIALS: &str = "\
 
 On the unix socket, no token is needed. It has every role, including `admin`.";
 
-/// The whole description as JSON text. The text needs much less memory than the document.
-#[derive(Debug, Clone)]
-pub(super) struct Description(Bytes);
-
-impl Description {
-    pub(super) fn new(openapi: &OpenApi) -> Self {
-        Self(Bytes::from(serde_json::to_vec(openapi).unwrap_or_default()))
-    }
-}
+/// Makes the whole description. It takes a few milliseconds and some megabytes, and hardly anybody asks for it, so it is not kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Description(pub(super) fn() -> OpenApi);
 
 /// Gets this description.
 #[utoipa::path(get, path = "/v1/openapi.json", operation_id = "getDescription", tag = "daemon", responses(
     (status = 200, body = serde_json::Value, description = "An OpenAPI document")))]
-pub(super) async fn openapi(Extension(Description(text)): Extension<Description>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], text)
+pub(super) async fn openapi(Extension(Description(make)): Extension<Description>) -> Result<Response, Problem> {
+    let text = tokio::task::spawn_blocking(move || serde_json::to_vec(&make())).await;
+    let text = text.map_err(Problem::internal)?.map_err(Problem::internal)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
 /// Adds the title, the tags, the security scheme and the schema of errors.
@@ -160,13 +155,13 @@ fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, Strin
 
 /// Adds a sentence to the description of a status, after the handler's own.
 fn add(operation: &mut Operation, status: &str, description: &str) {
-    let response = operation.responses.responses.entry(status.to_owned()).or_insert_with(|| Response::new("").into());
+    let response = operation.responses.responses.entry(status.to_owned()).or_insert_with(|| Described::new("").into());
     if let RefOr::T(response) = response {
         response.description = format!("{} {description}", response.description).trim_start().to_owned();
     }
 }
 
-fn as_problem(status: &str, response: &mut Response) {
+fn as_problem(status: &str, response: &mut Described) {
     let problem = Content::new(Some(Ref::from_schema_name(PROBLEM)));
     response.content.insert("application/problem+json".to_owned(), RefOr::T(problem));
     let header = |description: &str, kind| {

@@ -3,25 +3,35 @@
 //! A reader that takes nothing is cut after a while (`write_timeout`). It loses nothing, because it comes back with the id of its last event
 //! and reads on from there (`registry/feed.rs`).
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::stream::{self, Stream};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use futures_util::stream;
 use serde::Deserialize;
+use tokio::time::{Instant, Interval, interval_at};
 use utoipa::IntoParams;
 
 use crate::api::{EventView, Problem};
-use crate::ask::{Cursor, Origin};
+use crate::ask::{Change, Cursor, Origin};
 use crate::registry::Feed;
 
 use super::App;
 use super::extract::Params;
 
-/// How often a quiet stream sends a comment. A reader that gets nothing for much longer knows that the connection is dead.
+/// How often a stream sends a comment, whatever else it sends. A reader that gets nothing for much longer knows that the connection is dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+/// How many events are kept as they are sent. All readers that are up to date get an event at almost the same moment.
+const MAX_FRAMES: usize = 16;
+/// A longer event is not kept. It comes from the store, to each reader at its own time.
+const MAX_FRAME: usize = 16 * 1024;
 
 /// Which events to send.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -44,7 +54,7 @@ pub(super) async fn events(
     State(app): State<App>,
     Params(params): Params<EventParams>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Response, Problem> {
     let after = match headers.get("last-event-id") {
         None => None,
         Some(id) => {
@@ -53,30 +63,99 @@ pub(super) async fn events(
             Some(Cursor(id.ok_or_else(not_a_cursor)?))
         }
     };
-    let reader = Reader { feed: app.registry.feed(after), app, probes: params.probes };
-    let events = stream::unfold(reader, |mut reader| async { reader.next().await.map(|event| (Ok(event), reader)) });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    let feed = app.registry.feed(after);
+    let keep_alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    let reader = Reader { feed, app: app.clone(), keep_alive, probes: params.probes };
+    let events = stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) });
+    // The reader comes back with the id of its last event.
+    let until_closing = events.map(Ok::<_, Infallible>).take_until(Box::pin(async move { app.closing().await }));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(until_closing)).into_response())
 }
 
 struct Reader {
-    app: App,
     feed: Feed,
+    app: App,
+    keep_alive: Interval,
     /// Whether the reader wants the questions that Answerback asks itself.
     probes: bool,
 }
 
 impl Reader {
-    /// The next event. `None` ends the stream, and the reader comes back with the id of its last event.
-    async fn next(&mut self) -> Option<Event> {
+    /// What is sent next. `None` ends the stream, and the reader comes back with the id of its last event.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
             let change = tokio::select! {
                 next = self.feed.next() => next.ok()??,
-                () = self.app.closing() => return None,
+                _ = self.keep_alive.tick() => return Some(COMMENT),
             };
             if self.probes || change.ask.origin != Origin::Probe {
-                let event = Event::default().id(change.cursor.0.to_string()).event(change.kind.name());
-                return event.json_data(EventView::from(&*change)).ok();
+                return self.app.frames.of(&change);
             }
         }
+    }
+}
+
+/// The newest events, as they are sent. So an event is written once, however many readers there are.
+#[derive(Debug, Default)]
+pub(super) struct Frames(Mutex<VecDeque<(Arc<Change>, Bytes)>>);
+
+impl Frames {
+    /// A change as an event. A change that was read from the store is another one than the live change with its cursor, because it has the
+    /// ask as it is now.
+    fn of(&self, change: &Arc<Change>) -> Option<Bytes> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, frame)) = kept.iter().rev().find(|(other, _)| Arc::ptr_eq(other, change)) {
+            return Some(frame.clone());
+        }
+        let frame = frame(change)?;
+        if frame.len() > MAX_FRAME {
+            return Some(frame);
+        }
+        if kept.len() == MAX_FRAMES {
+            kept.pop_front();
+        }
+        kept.push_back((Arc::clone(change), frame.clone()));
+        Some(frame)
+    }
+}
+
+fn frame(change: &Change) -> Option<Bytes> {
+    // JSON has no line breaks, so it is one line of data.
+    let data = serde_json::to_string(&EventView::from(change)).ok()?;
+    Some(format!("id: {}\nevent: {}\ndata: {data}\n\n", change.cursor.0, change.kind.name()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ask::ChangeKind;
+    use crate::ask::samples::ask;
+
+    fn change(cursor: i64) -> Arc<Change> {
+        let ask = Arc::new(ask(cursor, "s__t", "shop", 1));
+        Arc::new(Change { cursor: Cursor(cursor), kind: ChangeKind::Opened, ask, detail: None })
+    }
+
+    #[test]
+    fn an_event_is_written_once_for_all_readers() {
+        let (frames, first) = (Frames::default(), change(1));
+        let [one, other] = [0; 2].map(|_| frames.of(&first).unwrap());
+        assert_eq!(one.as_ptr(), other.as_ptr());
+        let text = String::from_utf8(one.to_vec()).unwrap();
+        assert!(
+            text.starts_with("id: 1\nevent: ask.opened\ndata: {\"type\":\"ask.opened\",") && text.ends_with("}\n\n")
+        );
+        assert_eq!(text.lines().count(), 4);
+        // The same cursor, read from the store, may have a newer ask.
+        assert_ne!(frames.of(&change(1)).unwrap().as_ptr(), one.as_ptr());
+    }
+
+    #[test]
+    fn few_events_are_kept() {
+        let frames = Frames::default();
+        for cursor in 0..100 {
+            frames.of(&change(cursor)).unwrap();
+        }
+        assert_eq!(frames.0.lock().unwrap().len(), MAX_FRAMES);
     }
 }

@@ -23,7 +23,7 @@ use crate::ask::AskKey;
 use super::strict_json;
 
 /// How long a body may take to arrive. After that, the request is refused.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit for callers without a token. They send little more than a code, and anybody on the network may be such a caller.
 const MAX_ANONYMOUS: usize = 4 * 1024;
 
@@ -54,13 +54,17 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
 async fn read(body: Body, max: usize) -> Result<Bytes, Problem> {
     let whole = Limited::new(body, max).collect();
     let Ok(whole) = tokio::time::timeout(BODY_TIMEOUT, whole).await else {
-        return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body took too long to arrive."));
+        return Err(too_slow());
     };
     match whole {
         Ok(body) => Ok(Bytes::copy_from_slice(&body.to_bytes())),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(max)),
         Err(error) => Err(Problem::bad_request(format!("The body could not be read: {error}."))),
     }
+}
+
+pub(super) fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The body took too long to arrive.")
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {

@@ -53,7 +53,7 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     if let Some(place_handle) = request.extensions().get::<PlaceHandle>() {
         place_handle.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
     }
-    let mut response = match admitted {
+    let response = match admitted {
         Ok((entrance, caller)) => {
             let device = caller.device();
             request.extensions_mut().insert(entrance);
@@ -62,6 +62,11 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         }
         Err(problem) => problem.into_response(),
     };
+    complete(response)
+}
+
+/// A reply with the headers that every reply has.
+pub(super) fn complete(mut response: Response) -> Response {
     for (name, value) in ALWAYS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

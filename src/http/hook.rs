@@ -2,18 +2,21 @@
 
 use std::future::pending;
 
+use answerback_hook::wire;
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::Value;
 
 use crate::access::Caller;
 use crate::api::{HookInput, HookOutput, Problem};
 use crate::ask::{AskKey, HTTP_ASKER};
-use crate::claude_code::{CallError, Client, Line, Resumed};
+use crate::claude_code::{CallError, Client, Line, Resumed, Taken};
 
 use super::App;
 use super::extract::JsonBytes;
+use super::hook_connection::Handover;
 use super::plain_stream::PlainStream;
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
@@ -41,25 +44,43 @@ pub(super) async fn claude_code(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     plain: Option<Extension<PlainStream>>,
+    handover: Option<Extension<Handover>>,
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
-    let resumed =
-        headers.get("x-answerback-resumed").map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
+    let resumed = headers.get(wire::RESUMED).map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
     let client = client(&headers, &caller);
     // The call may be parked for hours, and does not need them.
     drop((headers, caller));
+    if let Some(Extension(handover)) = handover {
+        return match app.bridge.take(body, client, resumed).await? {
+            Taken::Replied(output) => Ok(replied(output)),
+            Taken::Parked(parked) => {
+                handover.give(parked);
+                // The connection sends the reply, when there is one.
+                Ok(StatusCode::PROCESSING.into_response())
+            }
+        };
+    }
     let line = HookLine(plain.map(|Extension(plain)| plain));
     let reply = app.bridge.hand_in(body, client, resumed, line).await?;
-    let mut response = match reply.output {
+    Ok(if reply.was_parked { parked(reply.output) } else { replied(reply.output) })
+}
+
+/// The reply to a call that did not wait.
+fn replied(output: Option<Value>) -> Response {
+    match output {
         Some(output) => ([(header::CONTENT_TYPE, "application/json")], output.to_string()).into_response(),
         None => ().into_response(),
-    };
-    if reply.was_parked {
-        // Everything that the caller sent while it was parked has been thrown away, so the connection cannot be used again.
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(response)
+}
+
+/// The reply to a call that was parked.
+pub(super) fn parked(output: Option<Value>) -> Response {
+    let mut response = replied(output);
+    // Everything that the caller sent while it was parked has been thrown away, so the connection cannot be used again.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 impl From<CallError> for Problem {
@@ -73,7 +94,13 @@ impl From<CallError> for Problem {
 
 /// The connection of a hook. Nothing can be said on one with TLS while its request is handled, and its end is not seen: hyper drops the
 /// handler instead.
-struct HookLine(Option<PlainStream>);
+pub(super) struct HookLine(Option<PlainStream>);
+
+impl From<PlainStream> for HookLine {
+    fn from(plain: PlainStream) -> Self {
+        Self(Some(plain))
+    }
+}
 
 impl Line for HookLine {
     async fn say_parked(&self, key: &AskKey) {
@@ -94,12 +121,12 @@ fn client(headers: &HeaderMap, caller: &Caller) -> Client {
     let get = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(ToOwned::to_owned);
     let over_http = matches!(caller, Caller::Hook);
     Client {
-        attended: get("x-answerback-attended"),
-        entrypoint: get("x-answerback-entrypoint"),
-        agent: get("x-answerback-agent"),
-        agent_pid: if over_http { Some(HTTP_ASKER.to_owned()) } else { get("x-answerback-agent-pid") },
-        mode: get("x-answerback-mode"),
-        waits: get("x-answerback-waits"),
-        call: get("x-answerback-call"),
+        attended: get(wire::ATTENDED),
+        entrypoint: get(wire::ENTRYPOINT),
+        agent: get(wire::AGENT),
+        agent_pid: if over_http { Some(HTTP_ASKER.to_owned()) } else { get(wire::AGENT_PID) },
+        mode: get(wire::MODE),
+        waits: get(wire::WAITS),
+        call: get(wire::CALL),
     }
 }

@@ -1,12 +1,14 @@
 //! The HTTP side: connections, the guard, the API. Only this room uses hyper and axum.
 //!
-//! Every request passes the guard, then the check of its route's scope, and then reaches its handler. `router` puts each route into the
+//! Every request passes the guard, then the check of its route's scope, and then reaches its handler. `routes` puts each route into the
 //! group of its scope, so no route can go without that check.
 
+mod ask_list;
 mod asks;
 mod away;
 mod connections;
 mod context;
+mod daemon;
 mod description;
 mod descriptors;
 mod devices;
@@ -15,6 +17,7 @@ mod events;
 mod extract;
 mod guard;
 mod hook;
+mod hook_connection;
 mod lan;
 mod linger;
 mod page;
@@ -26,47 +29,46 @@ mod problem;
 mod query;
 mod reach;
 mod refusals;
+mod routes;
 mod sign_in;
 mod strict_json;
 mod write_timeout;
 
 use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json, Router};
 use tokio::sync::{Notify, watch};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::PROTOCOL;
-use crate::access::{Access, Caller, Scope};
-use crate::api::{Problem, Version};
+use crate::access::Access;
 use crate::claude_code::Bridge;
 use crate::inbox::Inbox;
 use crate::registry::Registry;
 
+use ask_list::ListWriter;
 pub(crate) use connections::{Listeners, bound_send_buffer, serve};
-use description::Description;
 pub(crate) use descriptors::Shares;
 use entrance::Names;
+use events::Frames;
 pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
 
 /// The state that all handlers share. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct App {
+pub(crate) struct App(Arc<Shared>);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
     registry: Registry,
     access: Access,
-    names: Arc<Names>,
-    reach: Arc<Reach>,
-    previews: Arc<Previews>,
-    bridge: Arc<Bridge>,
+    names: Names,
+    reach: Reach,
+    previews: Previews,
+    frames: Frames,
+    list_writer: ListWriter,
+    bridge: Bridge,
     inbox: Inbox,
     shares: Shares,
     closing: watch::Receiver<bool>,
@@ -82,6 +84,14 @@ pub(crate) struct Services {
     pub(crate) access: Access,
 }
 
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl App {
     /// `port` is the port of the API on 127.0.0.1. `reach` says where else it can be reached. Long requests end when `closing` is true.
     pub(crate) fn new(
@@ -92,18 +102,20 @@ impl App {
         closing: watch::Receiver<bool>,
     ) -> Self {
         let Services { registry, inbox, bridge, access } = services;
-        Self {
-            bridge: Arc::new(bridge),
+        Self(Arc::new(Shared {
+            bridge,
             inbox,
             registry,
             access,
-            names: Arc::new(Names::new(port, reach.public.clone())),
-            reach: Arc::new(reach),
-            previews: Arc::default(),
+            names: Names::new(port, reach.public.clone()),
+            reach,
+            previews: Previews::default(),
+            frames: Frames::default(),
+            list_writer: ListWriter::default(),
             shares,
             closing,
             stop: Arc::default(),
-        }
+        }))
     }
 
     /// Notified when an authorized caller asks the daemon to stop.
@@ -125,102 +137,5 @@ impl App {
             () = tokio::time::sleep(patience) => {}
             () = self.closing() => {}
         }
-    }
-}
-
-/// All routes, each in the group of its scope.
-fn router(app: App) -> Router {
-    let scoped = |scope: Scope, mut routes: OpenApiRouter<App>| {
-        description::complete(routes.get_openapi_mut(), Some(scope));
-        routes.route_layer(from_fn_with_state(scope, guard::require))
-    };
-    let read = OpenApiRouter::new()
-        .routes(routes!(asks::list))
-        .routes(routes!(asks::get))
-        .routes(routes!(asks::projects))
-        .routes(routes!(away::get))
-        .routes(routes!(context::context))
-        .routes(routes!(previews::place))
-        .routes(routes!(events::events))
-        .routes(routes!(devices::sign_out))
-        .routes(routes!(description::openapi))
-        .routes(routes!(version));
-    // A ticket may call every route with the scope `Answer`, so this group has one route alone.
-    let answer = OpenApiRouter::new().routes(routes!(asks::answer));
-    let close = OpenApiRouter::new()
-        .routes(routes!(asks::dismiss))
-        .routes(routes!(asks::release))
-        .routes(routes!(away::set, away::end));
-    let admin = OpenApiRouter::new()
-        .routes(routes!(sign_in::launch))
-        .routes(routes!(pairing::begin))
-        .routes(routes!(pairing::look))
-        .routes(routes!(pairing::confirm))
-        .routes(routes!(pairing::refuse))
-        .routes(routes!(devices::list))
-        .routes(routes!(devices::revoke))
-        .routes(routes!(stop));
-    // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
-    let mut open = OpenApiRouter::new()
-        .routes(routes!(health))
-        .routes(routes!(sign_in::session))
-        .routes(routes!(pairing::claim))
-        .routes(routes!(pairing::token))
-        .routes(routes!(previews::show));
-    description::complete(open.get_openapi_mut(), None);
-    let (router, mut openapi) = OpenApiRouter::new()
-        .merge(scoped(Scope::Read, read))
-        .merge(scoped(Scope::Answer, answer))
-        .merge(scoped(Scope::Close, close))
-        .merge(scoped(Scope::Ask, OpenApiRouter::new().routes(routes!(asks::open)).routes(routes!(asks::withdraw))))
-        .merge(scoped(Scope::Hook, OpenApiRouter::new().routes(routes!(hook::claude_code))))
-        .merge(scoped(Scope::Admin, admin))
-        .merge(open)
-        .split_for_parts();
-    description::describe(&mut openapi);
-    router
-        .layer(Extension(Description::new(&openapi)))
-        .merge(page::routes())
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(app.clone(), guard::guard))
-        .with_state(app)
-}
-
-/// Checks that the daemon runs.
-#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
-    (status = 200, body = String, content_type = "text/plain", description = "The daemon runs")))]
-async fn health() -> &'static str {
-    "ok\n"
-}
-
-/// Gets the version of the daemon.
-#[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
-    (status = 200, body = Version, description = "The version")))]
-async fn version() -> Json<Version> {
-    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
-}
-
-/// Stops the daemon. Open questions stay open on disk. Only over the socket.
-#[utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
-    (status = 202, description = "The daemon will stop")))]
-async fn stop(State(app): State<App>) -> StatusCode {
-    app.stop.notify_one();
-    StatusCode::ACCEPTED
-}
-
-async fn unknown_path(request: Request) -> Response {
-    refuse(&request, Problem::not_found("There is nothing at this path."))
-}
-
-async fn wrong_method(request: Request) -> Response {
-    refuse(&request, Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "This path has no such method."))
-}
-
-/// A caller without a token gets 401, so that it does not learn which paths exist.
-fn refuse(request: &Request, problem: Problem) -> Response {
-    match request.extensions().get::<Caller>() {
-        None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
-        Some(_) => problem.into_response(),
     }
 }

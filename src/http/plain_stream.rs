@@ -23,9 +23,9 @@ pub(super) enum PlainStream {
     Tcp(Arc<TcpStream>),
 }
 
-impl From<UnixStream> for PlainStream {
-    fn from(stream: UnixStream) -> Self {
-        Self::Socket(Arc::new(stream))
+impl From<Arc<UnixStream>> for PlainStream {
+    fn from(stream: Arc<UnixStream>) -> Self {
+        Self::Socket(stream)
     }
 }
 
@@ -53,15 +53,8 @@ impl PlainStream {
         // Clients on TCP use HTTP libraries. These have time limits of their own and may not expect an interim reply.
         let Self::Socket(stream) = self else { return };
         let reply = format!("{PARKED}{key}\r\n\r\n");
-        let mut rest = reply.as_bytes();
-        while !rest.is_empty() {
-            match stream.writable().await.and_then(|()| stream.try_write(rest)) {
-                Ok(written) => rest = &rest[written..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The hook is gone. `closed` notices that.
-                Err(_) => return,
-            }
-        }
+        // If this fails, the hook is gone. `closed` notices that.
+        drop(write_all(stream, reply.as_bytes()).await);
     }
 
     /// Returns when the other end has closed the connection, even if it has sent more before that. This throws those bytes away. So it may
@@ -80,6 +73,18 @@ impl PlainStream {
             }
         }
     }
+}
+
+/// Writes everything.
+pub(super) async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.try_write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => stream.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl AsyncRead for PlainStream {

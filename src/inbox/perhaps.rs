@@ -27,8 +27,8 @@ impl Inbox {
     /// Those of the asks that were perhaps answered in the terminal.
     pub async fn perhaps_answered(&self, asks: &[Arc<Ask>]) -> HashSet<AskId> {
         let host = self.store.host();
-        let candidates: Vec<_> =
-            asks.iter().filter(|ask| ask.host == *host).filter_map(|ask| Candidate::of(ask)).collect();
+        let own = |ask: &&Arc<Ask>| ask.kind == Kind::Permission && ask.host == *host;
+        let candidates: Vec<_> = asks.iter().filter(own).filter_map(|ask| Candidate::of(ask)).collect();
         if candidates.is_empty() {
             return HashSet::new();
         }

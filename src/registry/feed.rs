@@ -33,8 +33,16 @@ impl Ring {
 
     pub(super) fn put(&self, change: &Arc<Change>) {
         let is_small = change.ask.weight() <= MAX_BYTES_EACH;
+        let kept = is_small.then(|| match change.detail {
+            None => Arc::clone(change),
+            // Only the asker needs it, and it may be large.
+            Some(_) => {
+                let Change { cursor, kind, ref ask, .. } = **change;
+                Arc::new(Change { cursor, kind, ask: Arc::clone(ask), detail: None })
+            }
+        });
         // It fails if nobody reads, which is fine.
-        drop(self.0.send(is_small.then(|| Arc::clone(change))));
+        drop(self.0.send(kept));
     }
 
     pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
@@ -119,7 +127,7 @@ mod tests {
     fn change(cursor: i64, text: usize) -> Arc<Change> {
         let mut ask = ask(cursor, "s__t", "shop", 1);
         ask.project = Some("x".repeat(text));
-        Arc::new(Change { cursor: Cursor(cursor), kind: ChangeKind::Opened, ask: Arc::new(ask) })
+        Arc::new(Change { cursor: Cursor(cursor), kind: ChangeKind::Opened, ask: Arc::new(ask), detail: None })
     }
 
     #[tokio::test]

@@ -31,6 +31,7 @@ pub use calls::NamedCall;
 pub use feed::Feed;
 #[cfg(test)]
 pub(crate) use feed::MAX_CHANGES;
+pub use open_asks::Settled;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 pub use wait::{Wait, WaitEnd};
 
@@ -83,6 +84,22 @@ pub enum OpenError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// An ask that was opened or found. If it was opened, and nobody is parked on it when this is dropped, its asker may never come: the ask
+/// is then withdrawn, unless an asker comes within the grace. This also holds if the caller that opened it is gone before it gets this.
+struct Found {
+    ask: Arc<Ask>,
+    /// `None` if it was open before.
+    opened_by: Option<Registry>,
+}
+
+impl Drop for Found {
+    fn drop(&mut self) {
+        if let Some(registry) = &self.opened_by {
+            registry.withdraw_unless_parked(&self.ask.key, GRACE);
+        }
+    }
 }
 
 /// Checks that an ask with the same key is the one that is asked for. Asks of the first versions have no digest.
@@ -149,8 +166,8 @@ impl Registry {
         }
         loop {
             let found = self.open_or_find(&new).await?;
-            if !found.is_open() {
-                return Ok(Attached::Settled(found));
+            if !found.ask.is_open() {
+                return Ok(Attached::Settled(Arc::clone(&found.ask)));
             }
             let open = self.0.open.waiters(&new.key);
             if let Some(wait) = self.park(&new).await? {
@@ -181,23 +198,22 @@ impl Registry {
 
     /// Opens an ask without parking anybody on it.
     pub async fn open(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
-        self.open_or_find(&Arc::new(new)).await
+        Ok(Arc::clone(&self.open_or_find(&Arc::new(new)).await?.ask))
     }
 
     /// Opens an ask, or finds the life that stands. It is a task of its own and goes on if the caller is gone, because an ask that has been
     /// opened needs its deadline, and an asker or a withdrawal.
-    async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Arc<Ask>, OpenError> {
+    async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
             let limit = if registry.0.open.len() < MAX_OPEN { MAX_OPEN_PER_SESSION } else { 0 };
             match registry.0.store.open_ask(Arc::clone(&new), Timestamp::now(), limit).await? {
                 Opened::Full => Err(OpenError::Full),
-                Opened::Known(ask) => check_same(&ask, &new).map(|()| ask),
+                Opened::Known(ask) => check_same(&ask, &new).map(|()| Found { ask, opened_by: None }),
                 Opened::New(ask) => {
                     tracing::info!(key = %ask.key, "opened");
                     registry.watch_deadline(&ask);
-                    registry.withdraw_unless_parked(&ask.key, GRACE);
-                    Ok(ask)
+                    Ok(Found { ask, opened_by: Some(registry.clone()) })
                 }
             }
         });
@@ -233,7 +249,7 @@ impl Registry {
     /// The newest life of a key, once it is settled. Unlike a wait, this does not keep the ask open.
     pub async fn until_settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
         match self.0.open.waiters(key) {
-            Some((_, waiters)) => Ok(waiters.until_settled().await),
+            Some((_, waiters)) => Ok(Some(waiters.until_settled().await)),
             None => self.0.store.ask(key.clone()).await,
         }
     }

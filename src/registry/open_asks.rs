@@ -4,39 +4,44 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor};
 use crate::store::Snapshot;
 
 use super::feed::Ring;
 use super::race::{Fingerprint, is_of};
+use super::wait::WaitEnd;
 
 /// How many settled asks are kept for their dialogs. A dialog follows its announcement within milliseconds.
 const MAX_UNCLAIMED: usize = 64;
 
-/// What the waits on an ask are told.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Signal {
+/// How an ask ended, for those who wait for it.
+#[derive(Debug, Clone)]
+pub struct Settled {
     /// The ask with its outcome.
-    pub(super) settled: Option<Arc<Ask>>,
-    /// How often the ask has been deferred. Each time, the waits of that moment end.
-    pub(super) deferrals: u32,
+    pub ask: Arc<Ask>,
+    /// What the asker needs for its reply, unless it has to be read from the store.
+    pub detail: Option<Arc<str>>,
 }
 
-/// The waits on one ask.
-#[derive(Debug)]
-pub(super) struct Waiters {
-    pub(super) signal: watch::Sender<Signal>,
-    parking: Mutex<Parking>,
-}
-
-/// The askers that are parked on an ask. Readers of its outcome do not count.
+/// The waits on one ask. There may be ten thousand of these, so they are small.
 #[derive(Debug, Default)]
-struct Parking {
-    parked: usize,
+pub(super) struct Waiters {
+    state: Mutex<WaitState>,
+    /// The ask was settled or deferred.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct WaitState {
+    settled: Option<Settled>,
+    /// How often the ask has been deferred. Each time, the waits of that moment end.
+    deferrals: u32,
+    /// How many askers are parked. Readers of the outcome do not count.
+    parked: u32,
     /// Grows whenever an asker comes. A grace that began before that is void.
-    arrivals: u64,
+    arrivals: u32,
     /// The ask is being withdrawn, so nobody can park on it.
     closed: bool,
 }
@@ -44,58 +49,91 @@ struct Parking {
 /// A moment at which nobody was parked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Abandoned {
-    arrivals: u64,
+    arrivals: u32,
 }
 
 impl Waiters {
-    fn new() -> Self {
-        Self { signal: watch::channel(Signal::default()).0, parking: Mutex::default() }
+    fn state(&self) -> MutexGuard<'_, WaitState> {
+        // No code that holds this lock can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn parking(&self) -> MutexGuard<'_, Parking> {
-        // No code that holds this lock can panic.
-        self.parking.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What `look` finds, as soon as it finds something. It looks again after each change.
+    async fn until<T>(&self, look: impl Fn(&WaitState) -> Option<T>) -> T {
+        loop {
+            // It begins to listen before it looks, so that no change falls between the two.
+            let changed = self.changed.notified();
+            if let Some(found) = look(&self.state()) {
+                return found;
+            }
+            changed.await;
+        }
     }
 
     /// The ask, once it is settled. Unlike a place, this does not keep the ask open.
-    pub(super) async fn until_settled(&self) -> Option<Arc<Ask>> {
-        let mut signal = self.signal.subscribe();
-        // It cannot fail, because the sender is part of this.
-        let settled = signal.wait_for(|signal| signal.settled.is_some()).await;
-        settled.ok().and_then(|signal| signal.settled.clone())
+    pub(super) async fn until_settled(&self) -> Arc<Ask> {
+        self.until(|state| Some(Arc::clone(&state.settled.as_ref()?.ask))).await
     }
 
-    /// Parks one more asker. `alone`: only if nobody else is parked.
-    fn park(&self, alone: bool) -> bool {
-        let mut parking = self.parking();
-        let taken = alone && parking.parked > 0;
-        let free = !parking.closed && !taken;
-        if free {
-            parking.parked += 1;
-            parking.arrivals += 1;
+    /// How the wait of somebody who came after so many deferrals ends.
+    pub(super) async fn until_end(&self, deferrals: u32) -> WaitEnd {
+        self.until(|state| match &state.settled {
+            Some(settled) => Some(WaitEnd::Settled(settled.clone())),
+            None => (state.deferrals > deferrals).then_some(WaitEnd::Deferred),
+        })
+        .await
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.state().settled.is_some()
+    }
+
+    fn settle(&self, settled: Settled) {
+        self.state().settled = Some(settled);
+        self.changed.notify_waiters();
+    }
+
+    fn defer(&self) {
+        self.state().deferrals += 1;
+        self.changed.notify_waiters();
+    }
+
+    /// Parks one more asker. `alone`: only if nobody else is parked. Returns how often the ask has been deferred before.
+    fn park(&self, alone: bool) -> Option<u32> {
+        let mut state = self.state();
+        let taken = alone && state.parked > 0;
+        if state.closed || taken {
+            return None;
         }
-        free
+        state.parked += 1;
+        state.arrivals += 1;
+        Some(state.deferrals)
+    }
+
+    /// Whether an asker has ever come.
+    fn was_parked_on(&self) -> bool {
+        self.state().arrivals > 0
     }
 
     /// One asker leaves. Returns the moment if it was the last one.
     pub(super) fn leave(&self) -> Option<Abandoned> {
-        self.parking().parked -= 1;
+        self.state().parked -= 1;
         self.abandoned()
     }
 
     /// Returns the moment if nobody is parked.
     pub(super) fn abandoned(&self) -> Option<Abandoned> {
-        let parking = self.parking();
-        (parking.parked == 0).then_some(Abandoned { arrivals: parking.arrivals })
+        let state = self.state();
+        (state.parked == 0).then_some(Abandoned { arrivals: state.arrivals })
     }
 
     /// Lets nobody park any more, unless an asker has come since that moment. Returns whether it is closed.
     pub(super) fn close(&self, since: Abandoned) -> bool {
-        let mut parking = self.parking();
-        if parking.arrivals == since.arrivals {
-            parking.closed = true;
+        let mut state = self.state();
+        if state.arrivals == since.arrivals {
+            state.closed = true;
         }
-        parking.closed
+        state.closed
     }
 }
 
@@ -146,13 +184,10 @@ impl OpenAsks {
             }
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
-                    if ask.may_be_answered_elsewhere()
-                        && ask.kind.is_announced()
-                        && open.waiters.parking().arrivals == 0
-                    {
+                    if ask.may_be_answered_elsewhere() && ask.kind.is_announced() && !open.waiters.was_parked_on() {
                         self.keep_unclaimed(ask);
                     }
-                    open.waiters.signal.send_modify(|signal| signal.settled = Some(Arc::clone(ask)));
+                    open.waiters.settle(Settled { ask: Arc::clone(ask), detail: change.detail.clone() });
                 }
             }
             // Receipts concern settled asks only.
@@ -161,7 +196,7 @@ impl OpenAsks {
                 if let Some(mut open) = self.by_key.get_mut(&ask.key) {
                     open.ask = Arc::clone(ask);
                     if ask.deferred {
-                        open.waiters.signal.send_modify(|signal| signal.deferrals += 1);
+                        open.waiters.defer();
                     }
                 }
             }
@@ -258,14 +293,11 @@ impl OpenAsks {
 
 impl OpenAsk {
     fn new(ask: Arc<Ask>) -> Self {
-        Self { ask, waiters: Arc::new(Waiters::new()) }
+        Self { ask, waiters: Arc::default() }
     }
 
     fn park(&self, alone: bool) -> Option<Parked> {
-        self.waiters.park(alone).then(|| Parked {
-            ask: Arc::clone(&self.ask),
-            waiters: Arc::clone(&self.waiters),
-            deferrals: self.waiters.signal.borrow().deferrals,
-        })
+        let deferrals = self.waiters.park(alone)?;
+        Some(Parked { ask: Arc::clone(&self.ask), waiters: Arc::clone(&self.waiters), deferrals })
     }
 }

@@ -134,7 +134,7 @@ async fn an_asker_that_comes_while_its_question_is_withdrawn_is_not_told_so() {
     let anew = world.open_id().await.unwrap();
     assert_ne!(anew, id);
     world.registry.settle(anew, answered(), None).await.unwrap();
-    let WaitEnd::Settled(ask) = second.end().await else { panic!("deferred") };
+    let WaitEnd::Settled(Settled { ask, .. }) = second.end().await else { panic!("deferred") };
     assert_eq!(ask.settlement.as_ref().unwrap().outcome, answered());
 }
 

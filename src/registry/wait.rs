@@ -1,19 +1,15 @@
 //! An asker parked on an ask.
 
-use std::sync::Arc;
-
-use tokio::sync::watch;
-
-use crate::ask::{Ask, AskKey};
+use crate::ask::AskKey;
 
 use super::Registry;
-use super::open_asks::{Parked, Signal};
+use super::open_asks::{Parked, Settled};
 
 /// How a wait ended.
 #[derive(Debug, Clone)]
 pub enum WaitEnd {
     /// The ask has its outcome.
-    Settled(Arc<Ask>),
+    Settled(Settled),
     /// The ask stays open, and the asker is to come back for the answer.
     Deferred,
 }
@@ -24,13 +20,11 @@ pub enum WaitEnd {
 pub struct Wait {
     registry: Registry,
     parked: Parked,
-    signal: watch::Receiver<Signal>,
 }
 
 impl Wait {
     pub(super) fn new(registry: Registry, parked: Parked) -> Self {
-        let signal = parked.waiters.signal.subscribe();
-        Self { registry, parked, signal }
+        Self { registry, parked }
     }
 
     /// The name of the ask.
@@ -39,25 +33,15 @@ impl Wait {
     }
 
     /// Waits for as long as it takes. Safe to cancel: that drops the wait.
-    pub async fn end(mut self) -> WaitEnd {
-        loop {
-            let signal = self.signal.borrow_and_update().clone();
-            if let Some(ask) = signal.settled {
-                return WaitEnd::Settled(ask);
-            }
-            if signal.deferrals > self.parked.deferrals {
-                return WaitEnd::Deferred;
-            }
-            // This cannot fail, because the wait holds the sender.
-            drop(self.signal.changed().await);
-        }
+    pub async fn end(self) -> WaitEnd {
+        self.parked.waiters.until_end(self.parked.deferrals).await
     }
 }
 
 impl Drop for Wait {
     fn drop(&mut self) {
         let abandoned = self.parked.waiters.leave();
-        if let Some(abandoned) = abandoned.filter(|_| self.signal.borrow().settled.is_none()) {
+        if let Some(abandoned) = abandoned.filter(|_| !self.parked.waiters.is_settled()) {
             self.registry.withdraw_after_grace(&self.parked, abandoned);
         }
     }

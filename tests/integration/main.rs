@@ -59,6 +59,7 @@ mod store;
 mod stuck;
 mod threads;
 mod trust;
+mod two_ways;
 mod waits;
 mod walls;
 mod world;
