@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the API's description of
-# itself, the static hook, the real Claude Code, the page in a real browser, the installation.
+# itself, the static hook, what the programs cost, the real Claude Code, the page in a real browser, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, api-description, static-hook, real-client, page, install
+#   tests/run.sh integration   one part: unit, integration, api-description, static-hook, costs, real-client, page, install
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
-# Needs cargo. Installs what is missing (curl, jq, tmux, Python, Node.js, Chromium) with apt-get where it may, and Claude Code with npm and
+# Needs cargo. Installs what is missing (curl, jq, tmux, valgrind, Python, Node.js, Chromium) with apt-get where it may, and Claude Code with npm and
 # the checkers of the API's description with pip into ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration api-description static-hook real-client page install)
+all_parts=(unit integration api-description static-hook costs real-client page install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -47,10 +47,11 @@ export ANSWERBACK_BIN_DIR=$target_dir/debug
 
 run_part() {
     case $1 in
-        unit) cargo test --workspace --lib --bins && cargo test --workspace --doc ;;
-        integration) cargo test --test integration ;;
+        unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
+        integration) cargo build && limited cargo test --test integration ;;
         api-description) install_venv && cargo build && tests/api_description/run.sh ;;
         static-hook) static_hook ;;
+        costs) tests/costs/run.sh --self-test ;;
         real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
         page) install_command chromium chromium && cargo build && tests/browser/run.sh ;;
         install) tests/install.sh ;;
@@ -60,6 +61,24 @@ run_part() {
             return 2
             ;;
     esac
+}
+
+# limited COMMAND...: ends a command that hangs, so that the other parts run all the same. It is far more time than the tests need.
+limited() {
+    timeout --kill-after=30 1500 "$@" || {
+        local status=$?
+        if [[ $status -ge 124 ]]; then echo "error: ended after 25 minutes: $*" >&2; fi
+        return "$status"
+    }
+}
+
+# The hook has its own allocator. Miri finds what an ordinary test of unsafe code cannot see. It needs a nightly toolchain.
+miri() {
+    if ! rustup component add miri rust-src --toolchain nightly >/dev/null 2>&1; then
+        echo "skipped: Miri is not available here"
+        return 0
+    fi
+    cargo +nightly miri test -p answerback-hook --lib arena
 }
 
 # Debian keeps what makes virtual environments apart from Python.
