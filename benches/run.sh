@@ -82,8 +82,8 @@ if [[ -z $bin_dir ]]; then
     bin_dir=$target_dir/release
     static_hook=
     if rustup target add "$musl_target" 2>/dev/null || [[ -d $(rustc --print target-libdir --target "$musl_target") ]]; then
-        cargo build --release --locked --no-default-features --bin answerback-hook --target "$musl_target" >&2
-        static_hook=$target_dir/$musl_target/release/answerback-hook
+        cargo build --profile hook --locked --no-default-features --bin answerback-hook --target "$musl_target" >&2
+        static_hook=$target_dir/$musl_target/hook/answerback-hook
     else
         warn "the target $musl_target is not available, so the static hook is not measured"
     fi

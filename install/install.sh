@@ -71,8 +71,8 @@ hook=$target_dir/release/answerback-hook
 static_target=$(uname -m)-unknown-linux-musl
 if [[ $(uname -s) == Linux ]] && rustup target add "$static_target" >/dev/null 2>&1; then
     step "Building a static hook, because it starts faster"
-    if cargo build --release --locked --no-default-features --bin answerback-hook --target "$static_target"; then
-        hook=$target_dir/$static_target/release/answerback-hook
+    if cargo build --profile hook --locked --no-default-features --bin answerback-hook --target "$static_target"; then
+        hook=$target_dir/$static_target/hook/answerback-hook
     fi
 fi
 

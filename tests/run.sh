@@ -94,8 +94,8 @@ static_hook() {
         echo "skipped: the target $musl_target is not available here"
         return 0
     fi
-    cargo build --release --no-default-features --bin answerback-hook --target "$musl_target" || return 1
-    local hook="$target_dir/$musl_target/release/answerback-hook" scratch said
+    cargo build --profile hook --no-default-features --bin answerback-hook --target "$musl_target" || return 1
+    local hook="$target_dir/$musl_target/hook/answerback-hook" scratch said
     if ldd "$hook" >/dev/null 2>&1; then
         echo "error: $hook is not static" >&2
         return 1

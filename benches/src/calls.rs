@@ -179,6 +179,11 @@ impl Hook {
         Self(child)
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Waits for its end.
     pub fn wait(&mut self) {
         self.0.wait().unwrap();

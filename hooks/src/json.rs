@@ -1,5 +1,7 @@
 //! Whether a reply is exactly one JSON object. It is only checked, never read: Claude Code does that.
 
+use crate::scan;
+
 /// Deeper than any reply of the daemon.
 const MAX_DEPTH: usize = 256;
 
@@ -14,18 +16,11 @@ pub(crate) fn is_object(bytes: &[u8]) -> bool {
     }
 }
 
-/// Which bytes end a run of plain text in a string. To look each byte up is faster than to compare it.
-const ENDS_PLAIN: [bool; 256] = {
-    let mut ends = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        ends[control] = true;
-        control += 1;
-    }
-    ends[b'"' as usize] = true;
-    ends[b'\\' as usize] = true;
-    ends
-};
+/// How many bytes of plain text there are before the next byte that is not: a quote, a backslash or a control character.
+fn plain_length(bytes: &[u8]) -> usize {
+    let ends = |word| scan::first(word, b'"') | scan::first(word, b'\\') | scan::first_below(word, b' ');
+    scan::position(bytes, ends, |byte| matches!(byte, b'"' | b'\\' | 0..b' ')).unwrap_or(bytes.len())
+}
 
 struct Scanner<'a> {
     rest: &'a [u8],
@@ -93,9 +88,7 @@ impl Scanner<'_> {
     fn string(&mut self) -> Option<()> {
         self.take(b"\"")?;
         loop {
-            // Most of a reply is plain text in strings.
-            let plain = self.rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)])?;
-            let (first, rest) = self.rest[plain..].split_first()?;
+            let (first, rest) = self.rest[plain_length(self.rest)..].split_first()?;
             self.rest = rest;
             match first {
                 b'"' => return Some(()),
@@ -186,6 +179,23 @@ mod tests {
         assert!(!is_object(b"{\"a\":\"\xff\"}"));
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(!is_object(deep.as_bytes()));
+    }
+
+    #[test]
+    fn plain_text_ends_at_every_byte_that_ends_it_and_at_no_other() {
+        for byte in 0..=u8::MAX {
+            let ends = matches!(byte, b'"' | b'\\' | 0..0x20);
+            for place in 0..20 {
+                for around in [b'a', b'!', b'#', b' ', b'[', b']', 0x7f, 0x80, 0xff] {
+                    let mut bytes = [around; 20];
+                    bytes[place] = byte;
+                    let expected = if ends { place } else { bytes.len() };
+                    assert_eq!(plain_length(&bytes), expected, "{byte} at {place} among {around}");
+                    bytes[19] = b'"';
+                    assert_eq!(plain_length(&bytes), expected.min(19), "{byte} at {place} among {around}");
+                }
+            }
+        }
     }
 
     proptest! {

@@ -12,6 +12,7 @@
 //! - [`hint`]: how an error says what to do about it.
 //! - [`wire`]: how a hook's call looks on the socket.
 //! - `wait`: how long the hook waits for the daemon.
+//! - `scan`: finding bytes.
 //! - `json`: whether a reply is one JSON object.
 //! - [`hook`]: stdin to the daemon, its reply to stdout; fails open.
 
@@ -21,6 +22,7 @@ pub mod hint;
 pub mod hook;
 mod json;
 pub mod paths;
+mod scan;
 pub mod start;
 pub mod trust;
 mod wait;

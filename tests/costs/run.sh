@@ -58,7 +58,7 @@ trap 'rm -rf -- "$scratch"' EXIT
 
 # static_hook_of DIRECTORY: builds the static hook of a source tree.
 static_hook_of() {
-    (cd "$1" && cargo build --release --locked --quiet --no-default-features --bin answerback-hook --target "$musl_target")
+    (cd "$1" && cargo build --profile hook --locked --quiet --no-default-features --bin answerback-hook --target "$musl_target")
 }
 
 bin_dir=${ANSWERBACK_BIN_DIR:-}
@@ -67,7 +67,7 @@ if [[ -n $bin_dir && ! -x $bin_dir/static/answerback-hook ]]; then bin_dir=; fi
 if [[ -z $bin_dir ]]; then
     cargo build --release --locked
     static_hook_of .
-    bin_dir=$target_dir/release static_hook=$target_dir/$musl_target/release/answerback-hook
+    bin_dir=$target_dir/release static_hook=$target_dir/$musl_target/hook/answerback-hook
 else
     static_hook=$bin_dir/static/answerback-hook
 fi
@@ -92,7 +92,7 @@ case $task in
         git ls-files -z -- Cargo.toml Cargo.lock .cargo src hooks benches | xargs -0 cp --parents -t "$planted"
         cp "$here/planted.rs" "$planted/src/bin/answerback-hook.rs"
         CARGO_TARGET_DIR=$scratch/target static_hook_of "$planted"
-        arguments+=(--self-test "$scratch/target/$musl_target/release/answerback-hook")
+        arguments+=(--self-test "$scratch/target/$musl_target/hook/answerback-hook")
         ;;
 esac
 "$target_dir/release/answerback-bench" "${arguments[@]}"

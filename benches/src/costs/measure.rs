@@ -44,7 +44,8 @@ const FEW: usize = 200;
 /// How many open questions a list has.
 const LISTED: usize = 100;
 /// Waits in the smaller and in the larger run without valgrind.
-const WAITS: [usize; 2] = [500, 2500];
+/// Already the smaller one has filled what does not grow with each wait, such as the cache of the store.
+const WAITS: [usize; 2] = [3000, 9000];
 
 /// All costs.
 pub fn all(lab: &Lab) -> Vec<Cost> {
@@ -63,12 +64,12 @@ pub fn all(lab: &Lab) -> Vec<Cost> {
 /// The instructions of a hook.
 pub fn hook(lab: &Lab, hook: &Path) -> Vec<Cost> {
     let daemon = Server::start(lab, Kind::Answerback, Place::Memory).unwrap();
-    let event = hook_instructions(lab, &daemon.home, hook, STOP, || ());
+    let event = hook_instructions(lab, &daemon.home, hook, STOP, |_| ());
     let mut events = daemon.events();
-    let parked = hook_instructions(lab, &daemon.home, hook, &question(0), || {
+    let parked = hook_instructions(lab, &daemon.home, hook, &question(0), |pid| {
         events.wait_for(&calls::key(0)).unwrap();
         // The hook must have heard that it is parked, or it would wait once instead of twice.
-        thread::sleep(Duration::from_millis(300));
+        process::until_idle(pid, Duration::from_secs(20));
         let mut conn = daemon.connect();
         conn.call("POST", &calls::answer_path(0), calls::ANSWER).unwrap().expect(200);
     });

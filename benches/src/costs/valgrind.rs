@@ -60,12 +60,13 @@ pub fn check_that_it_works(lab: &Lab) -> Result<(), String> {
     Err(format!("valgrind does not work with these programs here: {}", said.lines().last().unwrap_or_default()))
 }
 
-/// The instructions of a hook that is run with some input. `meanwhile` is called while it runs.
-pub fn hook_instructions(lab: &Lab, home: &Home, hook: &Path, input: &str, meanwhile: impl FnOnce()) -> f64 {
+/// The instructions of a hook that is run with some input. `meanwhile` is called while it runs, with its
+/// process.
+pub fn hook_instructions(lab: &Lab, home: &Home, hook: &Path, input: &str, meanwhile: impl FnOnce(u32)) -> f64 {
     let log = home.path().join("hook.log");
     let mut command = Tool::Callgrind.command(lab, home, hook, &log);
     let mut hook = Hook::start(command.stdout(Stdio::piped()), input);
-    meanwhile();
+    meanwhile(hook.pid());
     hook.output();
     collected(&fs::read_to_string(log).unwrap())
 }
