@@ -6,8 +6,6 @@
 #   benches/run.sh --out FILE         writes the page to another file, and its plots to images/ beside it
 #   benches/run.sh --bin-dir DIR      measures the programs in DIR instead of building them: answerback and answerback-hook, and the
 #                                     static hook in DIR/static (ANSWERBACK_BIN_DIR does the same)
-#   benches/run.sh --long             the same as without it, but up to a history of 1,000,000 questions instead of 100,000; the daemon
-#                                     needs a quarter of an hour or more to index it
 #   benches/run.sh --quick            a run of a minute, to see whether everything works; prints its tables and writes nothing
 #
 # The parts: hooks events seen answers exchange race waits throughput fanout cold sizes history
@@ -34,7 +32,6 @@ while (($#)); do
         --out) out=${2:?"--out needs a file"} && shift ;;
         --bin-dir) bin_dir=${2:?"--bin-dir needs a directory"} && shift ;;
         --quick) length=(--quick) is_quick=true ;;
-        --long) length=(--long) ;;
         --only)
             while (($# > 1)) && [[ $2 != --* ]]; do only+=("$2") && shift; done
             if ((!${#only[@]})); then

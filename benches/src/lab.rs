@@ -33,8 +33,6 @@ pub enum Length {
     Quick,
     /// For the page.
     Real,
-    /// For the page, with a history that takes the daemon a quarter of an hour to index.
-    Long,
 }
 
 impl Length {
@@ -42,7 +40,6 @@ impl Length {
     pub fn of_option(option: &str) -> Option<Self> {
         match option {
             "--quick" => Some(Self::Quick),
-            "--long" => Some(Self::Long),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::calls;
 use crate::http::{Conn, request};
-use crate::lab::{Lab, Length, Place};
+use crate::lab::{Lab, Place};
 use crate::markdown::{Table, count, or_not, time};
 use crate::process;
 use crate::progress;
@@ -28,9 +28,7 @@ const ASK: &str = concat!(
 /// No step may take longer than this on one store, however slow it is.
 const AT_MOST: Duration = Duration::from_millis(1500);
 /// How long a daemon may take until it has nothing more to do. If it takes longer, its store is not measured.
-fn indexing(lab: &Lab) -> Duration {
-    Duration::from_secs(if lab.length == Length::Long { 2400 } else { 200 })
-}
+const INDEXING: Duration = Duration::from_secs(900);
 
 /// A daemon with a history.
 struct Store {
@@ -40,7 +38,7 @@ struct Store {
     used: Instant,
     /// How long the first start took, until it served.
     start: f64,
-    /// How long it took until it had nothing more to do. `None` if it was still busy after [`indexing`].
+    /// How long it took until it had nothing more to do. `None` if it was still busy after [`INDEXING`].
     settling: Option<f64>,
     key: String,
 }
@@ -82,11 +80,7 @@ fn answer(conn: &mut Conn, key: &str) {
 }
 
 pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
-    let sizes = match lab.length {
-        Length::Quick => vec![1000, 10_000],
-        Length::Real => vec![1000, 10_000, 30_000, 100_000],
-        Length::Long => vec![1000, 10_000, 100_000, 1_000_000],
-    };
+    let sizes = lab.pick(vec![1000, 10_000, 100_000, 1_000_000], vec![1000, 10_000]);
     let mut stores = stores(lab, &sizes);
     let times = measure(lab, &mut stores);
 
@@ -112,7 +106,7 @@ pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
     }
     let start = |index: usize| stores.get(index).map_or(String::new(), |store| time(store.start));
     table.row(["first start, until it serves".to_owned(), start(0), start(1), start(2), start(3)]);
-    let settling = |store: &Store| store.settling.map_or_else(|| format!("over {} s", indexing(lab).as_secs()), time);
+    let settling = |store: &Store| store.settling.map_or_else(|| format!("over {} s", INDEXING.as_secs()), time);
     let settled = |index: usize| stores.get(index).map_or(String::new(), settling);
     table.row(["first start, until it is idle".to_owned(), settled(0), settled(1), settled(2), settled(3)]);
     section.table(table);
@@ -136,7 +130,7 @@ pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
 
 /// Daemons with as many settled asks as the sizes say. They get ready beside each other, because that can take minutes.
 fn stores(lab: &Lab, sizes: &[u64]) -> Vec<Store> {
-    let at_most = indexing(lab);
+    let at_most = INDEXING;
     let mut stores: Vec<Store> = thread::scope(|scope| {
         let start = |settled: &u64| {
             progress::note(&format!("a store with {} settled questions", count(*settled as f64)));

@@ -144,10 +144,14 @@ fn lists(lab: &Lab, template: &Template, facts: &mut Facts, section: &mut Sectio
         for parker in &mut parkers {
             parker.park(*level);
         }
+        // What the daemons still do for the calls is not a part of listing them.
+        for server in &servers {
+            process::until_idle(server.pid(), Duration::from_secs(10));
+        }
         for times in &mut times {
             times.push(Samples::default());
         }
-        let rounds = lab.pick((40_000 / (level + 200)).clamp(9, 200), 3);
+        let rounds = lab.pick((40_000 / (level + 200)).clamp(25, 200), 3);
         for _ in 0..rounds {
             for (server, times) in servers.iter().zip(&mut times) {
                 let mut conn = server.connect();
