@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 
 use crate::access::Caller;
 use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
-use crate::ask::{Ask, AskId, Cursor, OutcomeKind};
+use crate::ask::{Ask, AskId, Cursor, Kind, OutcomeKind};
 use crate::inbox::{Inquiry, Listing, Words};
 use crate::store::{Filter, StateFilter};
 
@@ -37,6 +37,9 @@ pub(super) struct ListParams {
     /// Only asks of this project. This is the directory, exactly as in `project` of the ask.
     #[param(inline)]
     project: Option<Directory>,
+    /// Only asks of this kind.
+    #[param(inline)]
+    kind: Option<Kind>,
     /// Only asks with this outcome.
     #[param(inline)]
     outcome: Option<OutcomeKind>,
@@ -120,6 +123,7 @@ pub(super) async fn list(
         state,
         session: params.session.map(SessionName::into_string),
         project: params.project.map(Directory::into_string),
+        kind: params.kind,
         outcome: params.outcome,
         text: params.text.map(SearchText::into_string),
         opened_since: params.opened_since,

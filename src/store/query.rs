@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ask::{Ask, AskId, Change, Cursor, Origin, OutcomeKind};
+use crate::ask::{Ask, AskId, Change, Cursor, Kind, Origin, OutcomeKind};
 
 /// The open asks, and the newest change of that moment. Every change up to the cursor is in these asks, and no later one is.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct Filter {
     pub session: Option<String>,
     /// Asks of this project.
     pub project: Option<String>,
+    /// Asks of this kind.
+    pub kind: Option<Kind>,
     /// Asks with this outcome.
     pub outcome: Option<OutcomeKind>,
     /// Asks with this text in a question, an answer, a note or a reason. Upper and lower case are the same.
@@ -93,6 +95,7 @@ impl Filter {
     pub fn shows(&self, ask: &Ask) -> bool {
         self.session.as_deref().is_none_or(|session| ask.key.session() == session)
             && self.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
+            && self.kind.is_none_or(|kind| ask.kind == kind)
             && self.before.is_none_or(|before| ask.id < before)
             && (self.probes || ask.origin != Origin::Probe)
             && self.key_end.as_ref().is_none_or(|end| ask.key.as_str().ends_with(end.as_str()))
@@ -100,8 +103,8 @@ impl Filter {
 
     /// All asks of a state, at most so many.
     pub fn all(state: StateFilter, limit: usize) -> Self {
-        let (session, project, outcome, text, opened_since, before) = Default::default();
-        Self { state, session, project, outcome, text, opened_since, before, key_end: None, probes: false, limit }
+        let (session, project, kind, outcome, text, opened_since, before) = Default::default();
+        Self { state, session, project, kind, outcome, text, opened_since, before, key_end: None, probes: false, limit }
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::{Origin, OutcomeKind};
+use crate::ask::{Kind, Origin, OutcomeKind};
 use crate::store::{Filter, StateFilter};
 
 /// A key finds its newest life, and an unknown key finds nothing.
@@ -64,7 +64,7 @@ pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: Worl
     let asks = [
         NewAsk { project: project("shop"), ..new_ask("one__open-old") },
         NewAsk { project: project("shop"), ..new_ask("one__answered") },
-        NewAsk { project: project("site"), ..new_ask("two__released") },
+        NewAsk { project: project("site"), kind: Kind::Plan, ..new_ask("two__released") },
         NewAsk { origin: Origin::Probe, ..new_ask("doctor__open") },
     ];
     for (new, hours) in asks.into_iter().zip([48, 3, 2, 1]) {
@@ -90,6 +90,9 @@ pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: Worl
     assert_eq!(list(Settled, &|_| {}).await, [released, answered]);
     assert_eq!(list(All, &|filter| filter.session = Some("one".into())).await, [answered, open]);
     assert_eq!(list(All, &|filter| filter.project = Some("/home/me/site".into())).await, [released]);
+    assert_eq!(list(All, &|filter| filter.kind = Some(Kind::Plan)).await, [released]);
+    assert_eq!(list(All, &|filter| filter.kind = Some(Kind::Question)).await, [answered, open]);
+    assert_eq!(list(All, &|filter| filter.kind = Some(Kind::Form)).await, [""; 0]);
     assert_eq!(list(All, &|filter| filter.outcome = Some(OutcomeKind::Answered)).await, [answered]);
     assert_eq!(list(All, &|filter| filter.outcome = Some(OutcomeKind::AnsweredInTerminal)).await, [""; 0]);
     let yesterday = now - SignedDuration::from_hours(24);

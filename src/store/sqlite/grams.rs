@@ -24,6 +24,7 @@ const MAX_GROUPS: usize = 20_000;
 pub(super) enum Mark<'a> {
     Session(&'a str),
     Project(&'a str),
+    Kind(&'a str),
     Outcome(&'a str),
     /// The key ends with this.
     KeyEnd(&'a str),
@@ -48,6 +49,7 @@ impl<'a> Mark<'a> {
         let (letter, text) = match self {
             Self::Session(text) => ('s', text),
             Self::Project(text) => ('p', text),
+            Self::Kind(text) => ('d', text),
             Self::Outcome(text) => ('o', text),
             Self::KeyEnd(text) => ('k', text),
         };

@@ -30,9 +30,9 @@ pub(super) fn find(
 ) -> rusqlite::Result<Search> {
     let text = filter.text.as_deref().map(folded).unwrap_or_default();
     let looking = Looking { connection, conditions, text: &text, limit };
-    let outcome = filter.outcome.map(to_word).transpose()?;
+    let (kind, outcome) = (filter.kind.map(to_word).transpose()?, filter.outcome.map(to_word).transpose()?);
     let session = filter.session.as_deref().map(Mark::Session).into_iter();
-    let marks = session.chain(filter.project.as_deref().map(Mark::Project));
+    let marks = session.chain(filter.project.as_deref().map(Mark::Project)).chain(kind.as_deref().map(Mark::Kind));
     let marks =
         marks.chain(outcome.as_deref().map(Mark::Outcome)).chain(filter.key_end.as_deref().and_then(Mark::of_end));
     let Some(expression) = grams::expression(&text, marks) else {

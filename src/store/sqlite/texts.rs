@@ -60,7 +60,7 @@ pub(super) fn are_waiting(connection: &Connection, many: usize) -> rusqlite::Res
 /// Puts texts that wait into the index: at most so many, and hardly more groups of letters than this. Returns how many do not wait any more.
 pub(super) fn index(connection: &Connection, most_asks: usize, most_groups: usize) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(
-        "SELECT ask, text, key, session, project, outcome_kind, origin = 'probe', opened_at
+        "SELECT ask, text, key, session, project, outcome_kind, origin = 'probe', opened_at, kind
          FROM waiting CROSS JOIN asks ON asks.id = ask WHERE NOT is_large ORDER BY ask LIMIT ?1",
     )?;
     let mut rows = statement.query([i64::try_from(most_asks).unwrap_or(i64::MAX)])?;
@@ -71,7 +71,8 @@ pub(super) fn index(connection: &Connection, most_asks: usize, most_groups: usiz
     {
         let (text, key, session): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
         let (project, outcome): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
-        let marks = [Mark::Session(&session)].into_iter().chain(Mark::ends_of(&key));
+        let kind: String = row.get(8)?;
+        let marks = [Mark::Session(&session), Mark::Kind(&kind)].into_iter().chain(Mark::ends_of(&key));
         let marks = marks.chain(project.as_deref().map(Mark::Project)).chain(outcome.as_deref().map(Mark::Outcome));
         let words = grams::words(&text, marks);
         groups += words.as_ref().map_or(0, |words| words.count);

@@ -5,7 +5,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::*;
-use crate::ask::Answer;
+use crate::ask::{Answer, Kind};
 use crate::store::StateFilter;
 
 fn asking(key: &str, text: &str) -> NewAsk {
@@ -314,6 +314,7 @@ async fn every_filter_finds_the_same_whatever_is_in_the_index() {
     for n in 0..48_i64 {
         let new = NewAsk {
             project: (n % 4 > 0).then(|| format!("/p{}", n % 4)),
+            kind: if n % 7 < 3 { Kind::Plan } else { Kind::Question },
             origin: if n % 11 == 0 { crate::ask::Origin::Probe } else { crate::ask::Origin::ClaudeCode },
             ..asking(&format!("s{}__call{n}", n % 3), ["red", "green"][n as usize % 2])
         };
@@ -329,7 +330,7 @@ async fn every_filter_finds_the_same_whatever_is_in_the_index() {
     let all = world.store.list(everything).await.unwrap().asks;
     assert_eq!(all.len(), 48);
     let mut filters = Vec::new();
-    for bits in 0..1 << 7 {
+    for bits in 0..1 << 8 {
         for (state, limit) in [(StateFilter::All, 5), (StateFilter::Settled, 1000), (StateFilter::Open, 1000)] {
             let when = |bit: i32| bits >> bit & 1 == 1;
             filters.push(Filter {
@@ -340,6 +341,7 @@ async fn every_filter_finds_the_same_whatever_is_in_the_index() {
                 before: when(4).then_some(AskId(37)),
                 key_end: when(5).then(|| "7".into()),
                 text: when(6).then(|| "gre".into()),
+                kind: when(7).then_some(Kind::Plan),
                 probes: bits % 3 == 0,
                 ..Filter::all(state, limit)
             });
