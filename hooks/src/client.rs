@@ -84,6 +84,8 @@ pub enum ExchangeError {
     Silent,
     /// Nobody reads our standard output any more, so nobody needs the reply.
     Abandoned,
+    /// The reply is longer than any that is read.
+    TooLong,
     /// Whoever is at the other end does not speak our protocol.
     Garbage(&'static str),
 }
@@ -94,6 +96,7 @@ impl fmt::Display for ExchangeError {
             Self::Lost(error) => write!(f, "the connection to the daemon was lost: {error}"),
             Self::Silent => write!(f, "the daemon does not answer"),
             Self::Abandoned => write!(f, "nobody reads the reply any more"),
+            Self::TooLong => write!(f, "the daemon's reply is too long"),
             Self::Garbage(what) => write!(f, "the daemon's reply makes no sense: {what}"),
         }
     }
@@ -226,7 +229,7 @@ fn read_response<S: Read>(
         buffer.drain(..end + 4);
         let length = length.unwrap_or(0);
         if length > MAX_REPLY {
-            return Err(ExchangeError::Garbage("the body is too long"));
+            return Err(ExchangeError::TooLong);
         }
         while buffer.len() < length {
             fill(stream, &mut buffer)?;

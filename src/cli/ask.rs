@@ -15,6 +15,7 @@ use crate::text::{one_line, sanitise};
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::which;
 use super::{client, print_json, time};
 
 /// How much later than its deadline the daemon may report the end of a question.
@@ -65,7 +66,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut hang_up = signal(SignalKind::hangup())?;
         let ask = client.open_ask(&request)?;
-        eprintln!("Waiting for an answer. Give it with: answerback answer {}", ask.key);
+        let open = client.open_asks()?.asks;
+        eprintln!("Waiting for an answer. Give it with: answerback answer {}", which::short_key(&open, &ask.key));
         let (waiting, key) = (client.clone(), ask.key.clone());
         tokio::select! {
             settled = tokio::task::spawn_blocking(move || waiting.until_settled(&key)) => report(args, &settled??),

@@ -16,6 +16,7 @@ use super::client;
 use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_program;
+use super::which;
 
 /// Let a pretend agent ask two questions through the real hook
 ///
@@ -36,10 +37,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (format!("demo-{}", &random.reveal()[..8]), format!("toolu_{}", &random.reveal()[8..20]));
     let key = format!("{session}__{tool_use_id}");
     let mut child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
-    until_arrived(&client()?, &key, &mut child)
+    let client = client()?;
+    until_arrived(&client, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
     eprintln!("A pretend agent asks. Answer it on the page: answerback open");
-    eprintln!("Or here: answerback answer {tool_use_id}");
+    eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
     if !args.wait {
         return Ok(Exit::Success);
     }

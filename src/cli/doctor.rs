@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::claude_code::settings::session;
 use crate::client::Client;
 use crate::doctor::{self, Finding, Level};
-use crate::text::{self, style, wrap};
+use crate::text::{self, counted, style, wrap};
 
 use super::exit::Exit;
 use super::programs::hook_path;
@@ -78,13 +78,11 @@ fn show(finding: &Finding) -> anyhow::Result<()> {
 
 fn summarise(findings: &[Finding]) -> anyhow::Result<()> {
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let plural = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    };
     match (count(Level::Error), count(Level::Warning)) {
         (0, 0) => outln!("\nAll is well."),
-        (errors, warnings) => outln!("\n{}, {}.", plural(errors, "error"), plural(warnings, "warning")),
+        (errors, warnings) => {
+            outln!("\n{}, {}.", counted(errors, "error", "errors"), counted(warnings, "warning", "warnings"));
+        }
     }
     Ok(())
 }

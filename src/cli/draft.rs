@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::api::AnswerRequest;
 use crate::ask::{Kind, Question};
 use crate::claude_code::settings::entry::quoted;
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 
 use super::explain::hinted;
 use super::options;
@@ -103,7 +103,7 @@ fn add_words<'a>(chosen: &mut Chosen<'a>, questions: &'a [Question], given: Give
         }
         (several, words) => {
             return Err(hinted(
-                format!("{} questions, and {} answers", several.len(), words.len()),
+                format!("{} questions, and {}", several.len(), counted(words.len(), "answer", "answers")),
                 "Give one answer for each question in their order, or use -a QUESTION=ANSWER.",
             ));
         }

@@ -1,5 +1,6 @@
 //! `answerback history`: what was asked, and what was answered.
 
+use std::io::{self, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anstream::eprintln;
@@ -7,10 +8,11 @@ use jiff::Timestamp;
 
 use crate::api::AskView;
 use crate::client::Search;
-use crate::text::{self, one_line, style, wrap};
+use crate::text::{self, counted, one_line, style, wrap};
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::export::{self, Format};
 use super::grant::Granted;
 use super::show::settled;
 use super::which::short_keys;
@@ -23,33 +25,65 @@ use super::{client, print_json, time};
 #[command(after_help = "Examples:\n  \
     answerback history\n  \
     answerback history database --since 7d\n  \
-    answerback history --project . --json | jq -r '.asks[].outcome.answers'")]
+    answerback history --kind permission --outcome answered\n  \
+    answerback history --project . --json | jq -r '.asks[].outcome.answers'\n  \
+    answerback history --since 30d --export csv > history.csv")]
 pub(super) struct Args {
     /// Only with this text in a question, an answer, a note or a reason
     text: Option<String>,
     /// Only of this directory
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
+    /// Only of this kind
+    #[arg(long, value_parser = KINDS)]
+    kind: Option<String>,
+    /// Only with this outcome
+    #[arg(long, value_parser = OUTCOMES)]
+    outcome: Option<String>,
     /// Only those asked since: 12h, 7d, 2026-11-16
     #[arg(long, value_parser = time::parse_since)]
     since: Option<Timestamp>,
-    /// At most so many, from 1 to 1000
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    limit: u16,
+    /// At most so many, from 1 to 1000 [default: 20; all with --export]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: Option<u16>,
     /// Print JSON, as `GET /v1/asks` gives it
     #[arg(long)]
     json: bool,
+    /// Write everything that is found to stdout, for another program
+    ///
+    /// In a table, text that begins like a formula gets an apostrophe, because an agent may have written it.
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
+    export: Option<Format>,
 }
+
+/// The words of the API.
+const KINDS: [&str; 4] = ["question", "permission", "plan", "form"];
+const OUTCOMES: [&str; 6] = ["answered", "answered_in_terminal", "dismissed", "released", "expired", "withdrawn"];
+
+/// How many are shown.
+const SHOWN: u16 = 20;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let search = Search {
         text: args.text.clone(),
         project: args.project.as_deref().map(|dir| real_name(dir, "or search by text")).transpose()?,
+        kind: args.kind.clone(),
+        outcome: args.outcome.clone(),
         opened_since: args.since,
         before: None,
-        limit: args.limit,
+        limit: args.limit.unwrap_or(SHOWN),
     };
-    let list = client()?.settled_asks(&search)?;
+    let client = client()?;
+    if let Some(format) = args.export {
+        let exported = export::write(&client, search, args.limit, format, &mut BufWriter::new(io::stdout().lock()))?;
+        tell_damaged(exported.damaged);
+        // On a screen, the end of the output says it.
+        if !io::stdout().is_terminal() {
+            eprintln!("{}.", counted(exported.count, "question was exported", "questions were exported"));
+        }
+        return Ok(Exit::Success);
+    }
+    let list = client.settled_asks(&search)?;
     if args.json {
         print_json(&list)?;
         return Ok(Exit::Success);
@@ -60,13 +94,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     for (ask, key) in list.asks.iter().zip(short_keys(&list.asks)) {
         show(ask, key)?;
     }
-    if list.damaged > 0 {
-        eprintln!("{} could not be read any more. Run: answerback doctor", list.damaged);
-    }
+    tell_damaged(list.damaged);
     if list.next.is_some() {
         outln!("There are more: use --limit, or narrow the search.");
     }
     Ok(Exit::Success)
+}
+
+fn tell_damaged(count: usize) {
+    if count > 0 {
+        let what = counted(count, "question could not be read any more", "questions could not be read any more");
+        eprintln!("{what}. Run: answerback doctor");
+    }
 }
 
 /// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
@@ -111,4 +150,22 @@ fn show(ask: &AskView, key: &str) -> anyhow::Result<()> {
     }
     outln!("");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ask::{Kind, OutcomeKind};
+
+    #[test]
+    fn the_words_are_those_of_the_api() {
+        for kind in Kind::ALL {
+            assert!(KINDS.iter().any(|word| json!(kind) == json!(word)), "{kind:?}");
+        }
+        for word in OUTCOMES {
+            assert!(serde_json::from_value::<OutcomeKind>(json!(word)).is_ok(), "{word}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod edits;
 mod ended;
 mod exit;
 mod explain;
+mod export;
 mod grant;
 mod grants;
 mod history;
@@ -32,6 +33,7 @@ mod manager;
 mod notify;
 mod open;
 mod options;
+mod overview;
 mod pair;
 mod pending;
 mod permission_tool;
@@ -65,15 +67,18 @@ use explain::{explain, hinted};
 
 /// Answer your coding agent's questions from anywhere, and never lose one.
 #[derive(Debug, Parser)]
-#[command(name = "answerback", version, propagate_version = true)]
+#[command(name = "answerback", version, propagate_version = true, max_term_width = 100)]
+#[command(long_about = "Answer your coding agent's questions from anywhere, and never lose one.\n\n\
+    Without a command, it shows what is open and what to do next.")]
 #[command(after_help = "Examples:\n  \
+    answerback                            # what is open, and what to do next\n  \
     answerback demo                       # a pretend agent asks\n  \
     answerback answer                     # choose with the arrow keys\n  \
     answerback pending --watch            # what is open, as it changes\n  \
     answerback ask 'Deploy?' -o Yes -o No # a question of your own")]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -110,7 +115,8 @@ enum Command {
 
 /// Runs the command that the command line names.
 pub fn run() -> ExitCode {
-    let result = match Cli::parse().command {
+    let Some(command) = Cli::parse().command else { return finish(overview::run()) };
+    finish(match command {
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => doctor::run(&args),
@@ -138,7 +144,10 @@ pub fn run() -> ExitCode {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::PermissionTool(args) => permission_tool::run(&args),
-    };
+    })
+}
+
+fn finish(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         // The reader of our output closed it, as `head` does. That is no failure.

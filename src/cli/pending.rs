@@ -3,10 +3,11 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use anstyle::Style;
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use crate::api::{AskList, AskView};
+use crate::api::AskView;
 use crate::ask::Kind;
 use crate::text::{self, fit, harmless_json, style};
 
@@ -43,7 +44,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
                     // Move the cursor home and clear the screen.
                     io::Write::write_all(&mut anstream::stdout(), b"\x1b[H\x1b[2J")?;
                 }
-                show(&list)?;
+                if list.asks.is_empty() {
+                    outln!("No question is open.");
+                }
+                show(&list.asks)?;
             }
         }
         if !args.watch {
@@ -55,41 +59,69 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// With fewer columns than this, project and header are left out.
-const NARROW: usize = 60;
+/// A question needs so many columns to be understood. Other columns are left out before it gets fewer.
+const READABLE: usize = 32;
 
-fn show(list: &AskList) -> anyhow::Result<()> {
-    let asks = &list.asks;
-    if asks.is_empty() {
-        outln!("No question is open.");
-    }
-    let rows: Vec<[String; 6]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
-    let column = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
-    let (keys, ages, projects, kinds, headers) = (column(0), column(1), column(2), column(3), column(4));
-    // Where there are only questions, nobody needs to be told.
-    let has_kinds = asks.iter().any(|ask| ask.kind != Kind::Question);
-    let width = text::width();
-    let is_narrow = width < NARROW;
-    let kinds_taken = if has_kinds { kinds + 2 } else { 0 };
-    let taken = if is_narrow { keys + ages + 2 * 2 } else { keys + ages + projects + kinds_taken + headers + 4 * 2 };
-    let room = width.saturating_sub(taken);
-    let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
-    let (faint, choice, strong) = (style::FAINT, style::CHOICE, style::STRONG);
-    for [key, age, project, kind, header, question] in &rows {
-        let mut line = format!("{choice}{key}{choice:#}{}  {}{faint}{age}{faint:#}  ", pad(key, keys), pad(age, ages));
-        if !is_narrow {
-            line += &format!("{project}{}  ", pad(project, projects));
-            if has_kinds {
-                line += &format!("{kind}{}  ", pad(kind, kinds));
-            }
-            line += &format!("{strong}{header}{strong:#}{}  ", pad(header, headers));
+/// The columns of a row before the question, in their order.
+const KEY: usize = 0;
+const AGE: usize = 1;
+const PROJECT: usize = 2;
+const KIND: usize = 3;
+const HEADER: usize = 4;
+const BEFORE: usize = 5;
+
+/// Which columns are shown in so much room, and how much of it is left for the question.
+fn columns(widths: [usize; BEFORE], room: usize) -> ([bool; BEFORE], usize) {
+    let mut shown = widths.map(|width| width > 0);
+    let left = |shown: &[bool; BEFORE]| {
+        let taken: usize = widths.iter().zip(shown).map(|(width, shown)| if *shown { width + 2 } else { 0 }).sum();
+        room.saturating_sub(taken)
+    };
+    // The header says least.
+    for column in [HEADER, PROJECT, KIND] {
+        if left(&shown) < READABLE {
+            shown[column] = false;
         }
-        outln!("{line}{}", fit(question, room));
+    }
+    (shown, left(&shown))
+}
+
+/// A table of questions: as many columns as there is room for.
+pub(super) fn show(asks: &[AskView]) -> anyhow::Result<()> {
+    let rows: Vec<[String; BEFORE + 1]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
+    let mut widths = [0; BEFORE];
+    for (column, width) in widths.iter_mut().enumerate() {
+        *width = rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    }
+    // Where there are only questions, nobody needs to be told.
+    if asks.iter().all(|ask| ask.kind == Kind::Question) {
+        widths[KIND] = 0;
+    }
+    let (shown, room) = columns(widths, text::width());
+    for row in &rows {
+        let mut line = String::new();
+        for column in (0..BEFORE).filter(|column| shown[*column]) {
+            let (style, cell) = (style_of(column), &row[column]);
+            let pad = " ".repeat(widths[column].saturating_sub(cell.width()));
+            // Numbers stand at the right, text at the left.
+            let (before, after) = if column == AGE { (pad.as_str(), "") } else { ("", pad.as_str()) };
+            line += &format!("{before}{style}{cell}{style:#}{after}  ");
+        }
+        outln!("{line}{}", fit(&row[BEFORE], room));
     }
     Ok(())
 }
 
-fn row(ask: &AskView, key: &str) -> [String; 6] {
+fn style_of(column: usize) -> Style {
+    match column {
+        KEY => style::CHOICE,
+        AGE => style::FAINT,
+        HEADER => style::STRONG,
+        _ => Style::new(),
+    }
+}
+
+fn row(ask: &AskView, key: &str) -> [String; BEFORE + 1] {
     let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
     let more = match ask.questions.len() {
         0 | 1 => String::new(),
@@ -110,5 +142,26 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Question | Kind::Plan | Kind::Form => kind.noun(),
         Kind::Permission => "permission",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_stays_readable_and_nothing_is_left_out_without_need() {
+        let widths = [6, 6, 16, 10, 12];
+        for (room, shown, left) in [
+            (100, [true, true, true, true, true], 40),
+            (80, [true, true, true, true, false], 34),
+            (60, [true, true, false, true, false], 32),
+            (50, [true, true, false, false, false], 34),
+            (10, [true, true, false, false, false], 0),
+        ] {
+            assert_eq!(columns(widths, room), (shown, left), "{room}");
+        }
+        // What nobody has is not shown.
+        assert_eq!(columns([6, 6, 0, 0, 8], 80), ([true, true, false, false, true], 54));
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (key, several) => which::ask(several, key)?,
     };
     if ask.state == State::Open {
-        return Err(hinted("its question is not answered yet", format!("Run: answerback answer {}", ask.key)));
+        let open = client.open_asks()?.asks;
+        let key = which::short_key(&open, &ask.key);
+        return Err(hinted("its question is not answered yet", format!("Run: answerback answer {key}")));
     }
     let directory = ask.project.as_deref().unwrap_or("/");
     eprintln!("Resuming session {} in {}", one_line(&ask.session), one_line(directory));

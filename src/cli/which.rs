@@ -24,6 +24,12 @@ pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
         .collect()
 }
 
+/// The short key of one of these asks. The whole key if it is not among them.
+pub(super) fn short_key<'a>(asks: &'a [AskView], key: &'a str) -> &'a str {
+    let place = asks.iter().position(|ask| ask.key == key);
+    place.and_then(|place| short_keys(asks).get(place).copied()).unwrap_or(key)
+}
+
 /// Whether a word before an answer is meant as the key, where no key is needed: an answer may be a few letters or digits, and so
 /// may any part of a key.
 pub(super) fn is_part_of_only_key(key: &str, word: &str) -> bool {

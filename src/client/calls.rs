@@ -23,6 +23,10 @@ pub struct Search {
     pub text: Option<String>,
     /// The directory of the asker.
     pub project: Option<String>,
+    /// The word for it, as in the API.
+    pub kind: Option<String>,
+    /// The word for it, as in the API.
+    pub outcome: Option<String>,
     pub opened_since: Option<Timestamp>,
     /// Only those older than the ask with this id: `next` of the page before.
     pub before: Option<i64>,
@@ -54,6 +58,7 @@ impl Client {
     pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
         let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
         let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
+        let target = target.query_if("kind", search.kind.as_ref()).query_if("outcome", search.outcome.as_ref());
         self.get(&target.query_if("opened_since", search.opened_since).query_if("before", search.before))
     }
 

@@ -23,6 +23,11 @@ pub fn width() -> usize {
     }
 }
 
+/// A number with the words that fit it: "1 question", "2 questions".
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// A line in one style. Its text is harmless and has no line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledLine {

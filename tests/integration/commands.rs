@@ -302,7 +302,9 @@ fn history_finds_what_was_said() {
 fn demo_asks_through_the_real_hook() {
     let world = World::new();
     let (_, stderr) = exits(&run(&world, &["demo"]), 0);
-    assert!(stderr.contains("answerback answer toolu_"), "{stderr}");
+    let short = stderr.trim_end().rsplit(' ').next().unwrap();
+    assert!(short.len() == 6 && stderr.contains(&format!("answerback answer {short}\n")), "{stderr}");
+    assert!(exits(&run(&world, &["pending"]), 0).0.starts_with(short), "{stderr}");
     let waiting = world.command(ANSWERBACK).args(["demo", "--wait"]).spawn().unwrap();
     until("two open questions", || (world.get("/v1/asks").json()["asks"].as_array()?.len() == 2).then_some(()));
     for _ in 0..2 {
@@ -364,7 +366,8 @@ fn help_completions_and_manual() {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
+        // A line that is indented further goes on with the one before.
+        .filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split_whitespace().next())
         .filter(|command| *command != "help")
         .collect();
     assert!(commands.len() > 10, "{commands:?}");
@@ -379,6 +382,14 @@ fn help_completions_and_manual() {
     }
     assert!(exits(&run(&world, &["man"]), 0).0.contains(".TH answerback 1"));
     exits(&run(&world, &["man", "--dir", world.home().join("man").to_str().unwrap()]), 0);
+    for page in std::fs::read_dir(world.home().join("man")).unwrap() {
+        let page = page.unwrap().path();
+        let text = std::fs::read_to_string(&page).unwrap();
+        let has_examples = text.contains(".SH EXAMPLES\n.nf\n  answerback") && !text.contains(".SH EXTRA");
+        // Not every subcommand of a command has examples of its own.
+        let is_top = page.file_stem().unwrap().to_str().unwrap().matches('-').count() == 1;
+        assert!(has_examples || !is_top, "{}", page.display());
+    }
     assert!(world.home().join("man/answerback-answer.1").exists());
     exits(&run(&world, &["no-such-command"]), 2);
 }
