@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Lets the real Claude Code judge whether this repository, and each directory in plugins/, is a plugin it can use.
+# Lets the real Claude Code judge whether this repository, and each directory in plugins/, is a plugin it can use, and whether all of
+# them can be installed from the marketplace that the repository is.
 #
 #   ANSWERBACK_TEST_CACHE  where the clients are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
 set -euo pipefail
@@ -9,12 +10,28 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/tests/real_client/clients.sh"
 version=$(pinned "$cli")
 provide_clients "$version"
-claude=$(clients_of "$version")/cli/node_modules/.bin/claude
+program=$(clients_of "$version")/cli/node_modules/.bin/claude
 
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 cd "$root"
-for plugin in . plugins/*; do
+claude() {
     env -i PATH="$PATH" HOME="$scratch" DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
-        "$claude" plugin validate "$plugin" --strict
+        "$program" "$@"
+}
+
+for plugin in . .claude-plugin/marketplace.json plugins/*; do
+    claude plugin validate "$plugin" --strict
+done
+
+# As a person would: the repository is a marketplace, and each of its plugins can be installed from there.
+claude plugin marketplace add "$root"
+names=$(jq -r '.plugins[].name' .claude-plugin/marketplace.json)
+[[ $(wc -l <<<"$names") -eq 4 ]]
+for name in $names; do
+    claude plugin install "$name@answerback"
+    manifest=$(jq -r --arg name "$name" '.plugins[] | select(.name == $name).source' .claude-plugin/marketplace.json)/.claude-plugin/plugin.json
+    [[ $(jq -r .name "$manifest") == "$name" ]] || { echo "error: $manifest is not $name" >&2 && exit 1; }
+    claude plugin list | grep -q "$name@answerback" || { echo "error: $name is not installed" >&2 && exit 1; }
+    claude plugin uninstall "$name@answerback"
 done

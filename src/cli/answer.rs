@@ -6,6 +6,7 @@ use anstream::eprintln;
 
 use crate::api::{AnswerRequest, AskView};
 use crate::claude_code::settings::entry::quoted;
+use crate::client::Client;
 use crate::text::{one_line, style};
 
 use super::draft::{Given, draft};
@@ -21,7 +22,7 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
 
 /// Answer a question
 ///
-/// Without anything, choose interactively, beginning with the question that has waited longest. With labels, answer the question
+/// Without anything, choose interactively, beginning with the question that has waited longest; --all goes on with the next. With labels, answer the question
 /// that is open, or the one with KEY. The beginning of a label is enough, and so is the number of its option. Give words of your
 /// own with --text; a question without options takes them as they are. A question is named by its text, its header or its number.
 ///
@@ -30,6 +31,7 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback answer                              # choose with the arrow keys\n  \
+    answerback answer --all                        # one question after the other\n  \
     answerback answer SQLite                       # the only open question\n  \
     answerback answer 2                            # its second option\n  \
     answerback answer 3fa2c1 SQLite                # one of several\n  \
@@ -64,12 +66,18 @@ pub(super) struct Args {
     /// Leave the other questions unanswered
     #[arg(long)]
     partial: bool,
+    /// Choose for everything that is open, one after the other, beginning with what has waited longest
+    #[arg(long, conflicts_with_all = ["words", "answers", "texts", "notes", "edits", "edit_files", "partial"])]
+    all: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
+    if args.all {
+        return choose_all(&client, open);
+    }
     let given = [&args.answers, &args.texts, &args.notes, &args.edits, &args.edit_files];
     let says_nothing = given.iter().all(|given| given.is_empty()) && !args.partial;
     if let [.., oldest] = open.as_slice()
@@ -79,7 +87,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         && io::stdin().is_terminal()
     {
         let exit = choose::run(&client, oldest)?;
-        eprintln!("{} more to answer.", open.len() - 1);
+        match client.open_asks()?.asks.len() {
+            0 => {}
+            left => eprintln!("{left} more to answer. To go on: answerback answer --all"),
+        }
         return Ok(exit);
     }
     let (ask, words) = meant(&open, &args.words, |word| ended::find(&client, word))?;
@@ -105,6 +116,25 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let draft = AnswerRequest { edited, id: Some(ask.id), ..draft };
     tell(&ended::settled(client.answer(&ask.key, &draft))?);
+    Ok(Exit::Success)
+}
+
+/// Lets a person choose for one question after the other until nothing is open, or until they leave one.
+fn choose_all(client: &Client, mut open: Vec<AskView>) -> anyhow::Result<Exit> {
+    if open.is_empty() {
+        which::ask(&open, None)?;
+    }
+    while let Some(oldest) = open.pop() {
+        let exit = choose::run(client, &oldest)?;
+        open = client.open_asks()?.asks;
+        if !open.is_empty() {
+            eprintln!("{} more to answer.", open.len());
+        }
+        // A question that was settled elsewhere meanwhile is no reason to stop.
+        if !matches!(exit, Exit::Success | Exit::Closed) {
+            return Ok(exit);
+        }
+    }
     Ok(Exit::Success)
 }
 

@@ -20,7 +20,7 @@ pub(super) enum Format {
 }
 
 /// The most questions in one reply of the daemon. If they are so large that the reply is too long, there are fewer.
-const PAGE: u16 = 100;
+const PAGE: u16 = 25;
 
 const COLUMNS: [&str; 13] = [
     "opened_at",

@@ -202,7 +202,7 @@ fn a_damaged_row_hides_no_other_and_is_found() {
     let next = world.get(&format!("/v1/asks?state=settled&limit=2&before={}", page["next"])).expect(200).json();
     assert_eq!((next["asks"].as_array().unwrap().len(), &next["next"]), (1, &json!(null)));
     let history = world.command(ANSWERBACK).arg("history").output().unwrap();
-    assert!(String::from_utf8_lossy(&history.stderr).contains("2 could not be read"), "{history:?}");
+    assert!(String::from_utf8_lossy(&history.stderr).contains("2 questions could not be read"), "{history:?}");
     let doctor = world.command(ANSWERBACK).arg("doctor").output().unwrap();
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(said.contains("2 of the questions in it cannot be read any more (id 2, 3)"), "{said}");

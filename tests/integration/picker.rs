@@ -21,15 +21,15 @@ static TERMINALS: AtomicU32 = AtomicU32::new(0);
 
 impl<'a> Terminal<'a> {
     fn open(world: &'a World, columns: u16, rows: u16) -> Self {
-        Self::open_with(world, columns, rows, "")
+        Self::open_with(world, columns, rows, "", "")
     }
 
     /// The shell says how the picker ended and how the terminal was before and after, and stays.
-    fn open_with(world: &'a World, columns: u16, rows: u16, environment: &str) -> Self {
+    fn open_with(world: &'a World, columns: u16, rows: u16, environment: &str, options: &str) -> Self {
         let terminal = Self { world, socket: TERMINALS.fetch_add(1, Ordering::Relaxed).to_string() };
         let home = world.home().display();
         let script = format!(
-            "stty -g > {home}/before; env {environment} {ANSWERBACK} answer; code=$?; stty -g > {home}/after; \
+            "stty -g > {home}/before; env {environment} {ANSWERBACK} answer {options}; code=$?; stty -g > {home}/after; \
              echo \"exit $code\"; exec sleep 600"
         );
         let (columns, rows) = (columns.to_string(), rows.to_string());
@@ -145,6 +145,35 @@ fn an_option_is_chosen_with_the_arrows() {
     let screen = terminal.ended(0);
     assert!(screen.contains("Which? B"), "{screen}");
     assert_eq!(answers(hook).0, json!({"Which?": "B"}));
+}
+
+#[test]
+fn one_question_after_the_other_the_longest_waiting_first() {
+    let mut world = World::new();
+    let hooks: Vec<_> = [("t1", "First?"), ("t2", "Second?"), ("t3", "Third?"), ("t4", "Fourth?")]
+        .iter()
+        .map(|(id, text)| world.ask("s", id, &[question(text)]).0)
+        .collect();
+    let terminal = Terminal::open_with(&world, 80, 24, "", "--all");
+    terminal.shows("First?");
+    terminal.press(&["Enter"]).shows("Second?");
+    // This one is settled elsewhere, and the next one comes.
+    world.answer("s__t2", &json!({"Second?": "A"})).expect(200);
+    terminal.shows("Third?");
+    terminal.press(&["2"]).shows("Fourth?");
+    terminal.press(&["C-c"]);
+    let screen = terminal.ended(130);
+    assert!(screen.contains("3 more to answer.") && screen.contains("Third? B"), "{screen}");
+    world.assert_open("s__t4");
+    drop(terminal);
+    // Without the option, it says how to go on.
+    let (_hook, _) = world.ask("s", "t5", &[question("Fifth?")]);
+    let terminal = Terminal::open(&world, 80, 24);
+    terminal.shows("Fourth?");
+    terminal.press(&["Enter"]);
+    let screen = terminal.ended(0);
+    assert!(screen.contains("1 more to answer. To go on: answerback answer --all"), "{screen}");
+    drop(hooks);
 }
 
 #[test]
@@ -344,7 +373,7 @@ fn colours_are_left_out_on_request() {
     let mut world = World::new();
     let (_hook, _) = world.ask("s", "t", &[question("Which?")]);
     let colours = |environment: &str| {
-        let terminal = Terminal::open_with(&world, 80, 24, environment);
+        let terminal = Terminal::open_with(&world, 80, 24, environment, "");
         terminal.shows("❯ 1. A");
         let screen = terminal.tmux(&["capture-pane", "-p", "-e"]);
         assert!(screen.contains("\u{1b}[1m"), "{screen:?}");
