@@ -12,7 +12,7 @@ use crate::text::{one_line, style};
 use super::draft::{Given, draft};
 use super::edits::edits;
 use super::exit::Exit;
-use super::explain::hinted;
+use super::explain::{explain, hinted};
 use super::options;
 use super::settle::refuse_inside_agent;
 use super::{choose, client, ended, which};
@@ -125,12 +125,19 @@ fn choose_all(client: &Client, mut open: Vec<AskView>) -> anyhow::Result<Exit> {
         which::ask(&open, None)?;
     }
     while let Some(oldest) = open.pop() {
-        let exit = choose::run(client, &oldest)?;
+        let chosen = choose::run(client, &oldest);
         open = client.open_asks()?.asks;
+        // A question that was settled elsewhere meanwhile is no reason to stop.
+        let exit = match chosen {
+            Err(error) if !open.iter().any(|ask| ask.id == oldest.id) => {
+                explain(&error);
+                Exit::Closed
+            }
+            chosen => chosen?,
+        };
         if !open.is_empty() {
             eprintln!("{} more to answer.", open.len());
         }
-        // A question that was settled elsewhere meanwhile is no reason to stop.
         if !matches!(exit, Exit::Success | Exit::Closed) {
             return Ok(exit);
         }

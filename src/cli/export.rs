@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::api::AskView;
 use crate::client::{Client, ClientError, Search};
-use crate::text::harmless_json;
+use crate::text::{harmless_json, sanitise};
 
 /// How an export is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -135,12 +135,12 @@ fn csv_row<const N: usize>(cells: [Cow<'_, str>; N]) -> String {
     row
 }
 
-/// A spreadsheet runs a cell that begins like a formula. An agent may have written it, so such a cell gets an apostrophe, which spreadsheets
-/// take for "this is text". Characters that move a terminal's cursor are left out.
+/// A spreadsheet runs a cell that begins like a formula, also after white space and with the wide signs of East Asian scripts. An agent may
+/// have written it, so such a cell gets an apostrophe, which spreadsheets take for "this is text".
 fn csv_cell(text: &str) -> String {
-    let is_harmless = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    let text: String = text.chars().filter(is_harmless).collect();
-    let text = if text.starts_with(['=', '+', '-', '@', '\t']) { format!("'{text}") } else { text };
+    let text = sanitise(text);
+    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    let text = if is_formula { format!("'{text}") } else { text };
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
@@ -159,8 +159,9 @@ mod tests {
             ("=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""),
             ("-1", "'-1"),
             ("@x", "'@x"),
-            ("a\u{1b}[31m\r", "a[31m"),
-            ("\u{1b}=1+1", "'=1+1"),
+            ("a\u{1b}[31m", "a\u{fffd}[31m"),
+            ("\n =1+1", "\"'\n =1+1\""),
+            ("＝1", "'＝1"),
             ("日本", "日本"),
         ] {
             assert_eq!(csv_cell(text), cell, "{text:?}");

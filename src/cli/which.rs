@@ -1,5 +1,7 @@
 //! Which open question a command means: the only one, or the one whose key has the given part.
 
+use std::collections::HashMap;
+
 use crate::api::AskView;
 use crate::ask::AskKey;
 
@@ -12,8 +14,23 @@ const LIST: &str = "`answerback pending` lists the open questions.";
 
 /// The shortest end of each key that tells it from the others.
 pub(super) fn short_keys(asks: &[AskView]) -> Vec<&str> {
+    // With thousands of keys, it takes too long to compare each with all others. Most are told apart by the usual length.
+    let mut parts: HashMap<&[u8], (usize, usize)> = HashMap::new();
+    for (place, ask) in asks.iter().enumerate() {
+        for part in ask.key.as_bytes().windows(SHOWN) {
+            let (count, last) = parts.entry(part).or_insert((0, usize::MAX));
+            if *last != place {
+                (*count, *last) = (*count + 1, place);
+            }
+        }
+    }
     asks.iter()
         .map(|ask| {
+            let usual = ask.key.len().checked_sub(SHOWN).and_then(|start| ask.key.get(start..));
+            if let Some(usual) = usual.filter(|usual| parts.get(usual.as_bytes()).is_some_and(|(count, _)| *count == 1))
+            {
+                return usual;
+            }
             let fits = |length: usize| {
                 let end = &ask.key[ask.key.len() - length..];
                 asks.iter().filter(|other| other.key.contains(end)).count() == 1

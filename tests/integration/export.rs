@@ -66,7 +66,7 @@ fn a_table_has_a_row_for_each_question_and_no_formula() {
     assert!(rows[1].contains(&format!("{second},question,One?,answered,A,,,token,")), "{stdout}");
     assert!(rows[2].contains(&format!("{second},question,\"Two, or three?\",answered,'-3,,,token,")), "{stdout}");
     let formula = format!(
-        "{first},question,\"'=HYPERLINK(\"\"http://evil\"\")\",dismissed,,,\"said \"\"no\"\", twice\n[31m\",token,"
+        "{first},question,\"'=HYPERLINK(\"\"http://evil\"\")\",dismissed,,,\"said \"\"no\"\", twice\n\u{fffd}[31m\",token,"
     );
     assert!(rows[3].contains(&formula), "{stdout}");
     assert_eq!(rows.len(), 5);

@@ -219,7 +219,7 @@ pub(super) fn purge(connection: &Connection, settled_before: Timestamp, most: us
         )?
         .query_map((settled_before.as_millisecond(), most as i64), |row| row.get(0).map(AskId))?
         .collect::<Result<_, _>>()?;
-    texts::with_index(connection, || texts::remove(connection, &due))?;
+    texts::forget(connection, &due)?;
     for id in &due {
         connection.prepare_cached("DELETE FROM asks WHERE id = ?1")?.execute([id.0])?;
     }

@@ -34,8 +34,15 @@ pub(super) struct Context<'a> {
 
 type Finish = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
+/// What a job has done.
+struct Done {
+    /// It failed, and everything that it did was undone.
+    has_failed: bool,
+    finish: Finish,
+}
+
 /// Runs with the transaction, or with the reason why there is none.
-type Run = Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Finish + Send>;
+type Run = Box<dyn FnOnce(Result<&mut Context<'_>, StoreError>) -> Done + Send>;
 
 pub(super) struct Job {
     writes: bool,
@@ -49,12 +56,14 @@ impl Job {
         work: impl FnOnce(&mut Context<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, replied) = oneshot::channel();
-        let run = move |context: Result<&mut Context<'_>, StoreError>| -> Finish {
+        let run = move |context: Result<&mut Context<'_>, StoreError>| {
             let result = context.and_then(|context| in_savepoint(context, work));
-            Box::new(move |committed: Result<(), &StoreError>| {
+            let has_failed = result.is_err();
+            let finish = move |committed: Result<(), &StoreError>| {
                 // The caller may have gone meanwhile; what is committed is committed all the same.
                 drop(reply.send(result.and_then(|value| committed.map(|()| value).map_err(Clone::clone))));
-            })
+            };
+            Done { has_failed, finish: Box::new(finish) }
         };
         (Self { writes, run: Box::new(run) }, replied)
     }
@@ -71,6 +80,8 @@ pub(super) enum Message {
     Job(Job),
     /// The reader could not read something in the files, or it made no sense.
     ReaderMetDamage,
+    /// A search could not use the index.
+    IndexIsDamaged,
     Close(oneshot::Sender<()>),
 }
 
@@ -119,6 +130,12 @@ impl Owner {
         let (job, replied) = Job::new(writes, work);
         self.jobs.send(Message::Job(job)).map_err(|_| StoreError::Closed)?;
         replied.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Has the search index built anew, when there is time for it.
+    pub(super) fn index_is_damaged(&self) {
+        // It fails if the store is closed, which is fine.
+        drop(self.jobs.send(Message::IndexIsDamaged));
     }
 
     /// Lets the jobs before this one finish, then closes the file.
@@ -177,6 +194,7 @@ impl StoreThread {
                 match message {
                     Message::Job(job) => batch.push(job),
                     Message::ReaderMetDamage => reader_met_damage = true,
+                    Message::IndexIsDamaged => self.indexing.was_found_damaged(),
                     Message::Close(reply) => closing = Some(reply),
                 }
             }
@@ -224,14 +242,23 @@ impl StoreThread {
         }
         let (mut changes, mut met_damage) = (Vec::new(), false);
         let mut context = Context { connection, changes: &mut changes, met_damage: &mut met_damage };
-        let finishes: Vec<Finish> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
-        // SQLite itself rolls back when the disk is full: then nothing of the batch is saved.
+        let done: Vec<Done> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
+        // SQLite itself rolls back when the disk is full: then nothing of the batch is saved. After a page that made no sense, it lets nothing
+        // of the transaction be committed, whatever was undone since. So that is not even tried: a commit that fails ends the daemon.
+        let has_failed = done.iter().all(|done| done.has_failed);
         let committed = if connection.is_autocommit() {
             Err(StoreError::Undone)
+        } else if !writes || has_failed || met_damage {
+            let is_lost = writes && !has_failed;
+            run(connection, "ROLLBACK").map_err(StoreError::from).and(if is_lost {
+                Err(StoreError::Undone)
+            } else {
+                Ok(())
+            })
         } else if let Some(before) = &before {
             self.commit_to_files(&changes, before)
         } else {
-            run(connection, "COMMIT").map_err(StoreError::from)
+            Err(StoreError::Closed)
         };
         match &committed {
             Ok(()) => {
@@ -247,8 +274,8 @@ impl StoreThread {
                 }
             }
         }
-        for finish in finishes {
-            finish(committed.as_ref().map(|_| ()));
+        for done in done {
+            (done.finish)(committed.as_ref().map(|_| ()));
         }
         if met_damage {
             self.check_whole();
@@ -259,7 +286,7 @@ impl StoreThread {
         }
     }
 
-    /// Does the next step for the search index, if there is one. It is a job like any other, so that the same is done if it fails.
+    /// Does the next step for the search index, if there is one. It is alone in its transaction, so a damaged index can undo nothing else.
     fn index(&mut self) {
         let Some(connection) = &self.connection else { return self.indexing.give_up() };
         if let Some(step) = self.indexing.next(connection) {
@@ -346,7 +373,7 @@ impl StoreThread {
 /// Tells every caller of a batch why its job was not done.
 fn refuse(batch: Vec<Job>, error: &StoreError) {
     for job in batch {
-        (job.run)(Err(error.clone()))(Ok(()));
+        ((job.run)(Err(error.clone())).finish)(Ok(()));
     }
 }
 

@@ -25,6 +25,26 @@ pub(super) fn is_damage(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
+/// Whether a statement that uses the search index may have failed because of the index. FTS5 has more ways than one to say that it is
+/// damaged, so this names what is certainly something else.
+pub(super) fn may_be_index_damage(error: &Error) -> bool {
+    use ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OperationInterrupted, OutOfMemory, SystemIoFailure,
+    };
+    !matches!(
+        error.sqlite_error_code(),
+        Some(
+            CannotOpen
+                | DatabaseBusy
+                | DatabaseLocked
+                | DiskFull
+                | OperationInterrupted
+                | OutOfMemory
+                | SystemIoFailure
+        )
+    )
+}
+
 /// Whether a commit that failed like this may be in the file all the same. With a full disk, or a file that another program
 /// holds, it is certain that it is not.
 pub(super) fn may_have_committed(error: &Error) -> bool {

@@ -27,8 +27,12 @@ const PAGES_A_STEP: i64 = 16;
 pub(super) enum Step {
     /// Puts some texts into the index, as a new part of it.
     Index,
+    /// Takes asks out of the index that were deleted.
+    Remove,
     /// Merges parts of the index.
     Merge,
+    /// Makes an empty index in the place of a damaged one.
+    Rebuild,
 }
 
 /// How far the work is.
@@ -51,12 +55,25 @@ pub(super) struct Indexing {
     /// The last step made a new part, or merged some. As many parts as there are, so many places a search must look in. So all are
     /// merged before another one is made.
     may_merge: bool,
+    health: Health,
+}
+
+/// Whether the index can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Sound,
+    /// It is to be built anew.
+    Damaged,
+    /// It was built anew, once. If it is damaged again, the file is at fault, and nothing that is done to it helps.
+    Rebuilt,
+    /// It could not be built anew. Searches read all texts.
+    Lost,
 }
 
 impl Indexing {
     /// An earlier daemon may have left something to do.
     pub(super) fn new() -> Self {
-        Self { state: State::Due(Instant::now() + QUIET), settled: 0, may_merge: false }
+        Self { state: State::Due(Instant::now() + QUIET), settled: 0, may_merge: false, health: Health::Sound }
     }
 
     /// How long the owner waits for a job before it does the next step. `None`: there is nothing to do.
@@ -71,10 +88,15 @@ impl Indexing {
     /// The next step, if there is one.
     pub(super) fn next(&mut self, connection: &Connection) -> Option<Step> {
         let enough = if self.state == State::Working { 1 } else { WORTH_IT };
-        let step = if self.may_merge {
-            Some(Step::Merge)
-        } else {
-            texts::are_waiting(connection, enough).unwrap_or_default().then_some(Step::Index)
+        let step = match self.health {
+            Health::Lost => None,
+            Health::Damaged => Some(Step::Rebuild),
+            Health::Sound | Health::Rebuilt if self.may_merge => Some(Step::Merge),
+            Health::Sound | Health::Rebuilt => {
+                let has = |found: rusqlite::Result<bool>| found.unwrap_or_default();
+                let remove = has(texts::are_gone(connection)).then_some(Step::Remove);
+                remove.or_else(|| has(texts::are_waiting(connection, enough)).then_some(Step::Index))
+            }
         };
         self.state = if step.is_some() { State::Working } else { State::Idle };
         self.settled = 0;
@@ -84,12 +106,44 @@ impl Indexing {
     /// Notes what came of a step: whether there was something to do.
     pub(super) fn done(&mut self, step: Step, result: Result<bool, StoreError>) {
         match result {
+            Ok(_) if step == Step::Rebuild => (self.health, self.may_merge) = (Health::Rebuilt, false),
             Ok(did_something) => self.may_merge = did_something,
+            // The index, or what it is made of, makes no sense.
+            Err(error @ (StoreError::Damaged(_) | StoreError::DamagedAsk(_) | StoreError::Failed(_))) => {
+                tracing::warn!(%error, ?step, "the search index could not be brought up to date");
+                match step {
+                    Step::Rebuild => self.lose(),
+                    Step::Index | Step::Remove | Step::Merge => self.is_damaged(),
+                }
+            }
             Err(error) => {
                 tracing::warn!(%error, ?step, "the search index could not be brought up to date: searches take longer");
                 self.give_up();
             }
         }
+    }
+
+    /// A search has found the index damaged. It may have read it before it was built anew, so this counts only once. If the new index is
+    /// damaged, too, the next step finds out.
+    pub(super) fn was_found_damaged(&mut self) {
+        if self.health == Health::Sound {
+            self.is_damaged();
+        }
+    }
+
+    /// The index is damaged. It is built anew when there is time, but only once.
+    fn is_damaged(&mut self) {
+        match self.health {
+            Health::Sound => (self.health, self.state) = (Health::Damaged, State::Working),
+            Health::Rebuilt => self.lose(),
+            Health::Damaged | Health::Lost => {}
+        }
+    }
+
+    fn lose(&mut self) {
+        tracing::error!("the search index cannot be repaired, because the store is damaged: searches read all texts");
+        self.health = Health::Lost;
+        self.give_up();
     }
 
     /// Leaves it until something is written.
@@ -109,10 +163,11 @@ impl Indexing {
 impl Step {
     /// Does the step. `false` if there was nothing to do.
     pub(super) fn run(self, connection: &Connection) -> rusqlite::Result<bool> {
-        let done = texts::with_index(connection, || match self {
+        match self {
             Self::Index => texts::index(connection, ASKS_A_STEP, GROUPS_A_STEP).map(|count| count > 0),
+            Self::Remove => texts::remove(connection, ASKS_A_STEP).map(|count| count > 0),
             Self::Merge => texts::merge(connection, PAGES_A_STEP),
-        });
-        done.map(|done| done.unwrap_or(true))
+            Self::Rebuild => texts::begin_anew(connection).map(|()| true),
+        }
     }
 }

@@ -81,7 +81,10 @@ impl Conditions {
         all.add("asks.session = ?", filter.session.clone());
         all.add("asks.project = ?", filter.project.clone());
         all.add("asks.kind = ?", filter.kind.map(to_word).transpose()?);
-        all.add("asks.outcome_kind = ?", filter.outcome.map(to_word).transpose()?);
+        all.add(
+            "iif(json_valid(asks.outcome), asks.outcome ->> 'kind', NULL) = ?",
+            filter.outcome.map(to_word).transpose()?,
+        );
         if let Some(since) = filter.opened_since.map(|time| time.as_millisecond()) {
             all.from = oldest_since(connection, since)?.unwrap_or(i64::MAX);
             all.add("asks.opened_at >= ?", Some(since));

@@ -84,6 +84,13 @@ fn snapshot(connection: &mut Connection) -> rusqlite::Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// Whether an ask that is settled is noted for the search index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Searchable {
+    Yes,
+    No,
+}
+
 /// See [`super::Store`].
 #[derive(Clone)]
 pub(super) struct Sqlite {
@@ -126,13 +133,33 @@ impl Sqlite {
     }
 
     pub(super) async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settling, StoreError> {
+        match self.try_settle(id, settlement.clone(), Searchable::Yes).await {
+            // An answer counts, whether or not a search finds it later.
+            Err(StoreError::Damaged(error)) => {
+                tracing::error!(id = id.0, error, "searches may miss a question: the store is damaged");
+                self.try_settle(id, settlement, Searchable::No).await
+            }
+            settled => settled,
+        }
+    }
+
+    async fn try_settle(
+        &self,
+        id: AskId,
+        settlement: Settlement,
+        searchable: Searchable,
+    ) -> Result<Settling, StoreError> {
         self.owner
             .call(true, move |context| {
                 if asks::settle(context.connection, id, &settlement)? {
                     // Somebody probably waits for it and needs the detail now. If it is damaged, the ask is settled all the same, and
                     // whoever asks for the detail gets the error.
                     let detail = asks::detail(context.connection, id).ok();
-                    return change(context, id, ChangeKind::Settled, settlement.at, detail).map(Settling::Won);
+                    let ask = change(context, id, ChangeKind::Settled, settlement.at, detail)?;
+                    if searchable == Searchable::Yes {
+                        texts::write(context.connection, &ask)?;
+                    }
+                    return Ok(Settling::Won(ask));
                 }
                 Ok(Settling::Lost(Arc::new(asks::by_id(context.connection, id)?)))
             })
@@ -202,7 +229,7 @@ impl Sqlite {
     pub(super) async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
         let (page, index_is_damaged) = self.reader.read(move |connection| list::page(connection, &filter)).await?;
         if index_is_damaged {
-            self.owner.call(true, |context| Ok(texts::begin_anew(context.connection)?)).await?;
+            self.owner.index_is_damaged();
         }
         Ok(page)
     }
@@ -254,9 +281,6 @@ fn change(
 ) -> Result<Arc<Ask>, StoreError> {
     let cursor = events::add(context.connection, id, kind, at)?;
     let ask = Arc::new(asks::by_id(context.connection, id)?);
-    if kind == ChangeKind::Settled {
-        texts::write(context.connection, &ask)?;
-    }
     context.changes.push(Arc::new(Change { cursor, kind, ask: Arc::clone(&ask), detail: detail.map(Into::into) }));
     Ok(ask)
 }

@@ -129,14 +129,14 @@ fn serve(
     None
 }
 
-/// Everything that `work` reads is of one moment.
+/// Everything that `work` reads is of one moment. There is nothing to commit, and after a damaged page that would even fail.
 fn in_transaction<T>(
     connection: &Connection,
     work: impl Fn(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     let transaction = connection.unchecked_transaction()?;
     let result = work(&transaction)?;
-    transaction.commit()?;
+    transaction.rollback()?;
     Ok(result)
 }
 

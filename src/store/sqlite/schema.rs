@@ -11,6 +11,7 @@ use crate::ask::Host;
 use crate::durable;
 use crate::store::StoreError;
 
+use super::error::is_damage;
 use super::texts;
 
 /// How long to wait for another program that holds the file. Only a tool that a person runs can.
@@ -105,14 +106,15 @@ const MIGRATIONS: &[&str] = &[
     ) STRICT;
 ",
     "
-    ALTER TABLE asks ADD COLUMN outcome_kind TEXT AS (iif(json_valid(outcome), outcome ->> 'kind', NULL));
-
     -- What history needs is not in the indexes of `asks`, because each of them takes time with every question and every answer. A settled
     -- ask waits here until it is put into the tables below, together with others.
     CREATE TABLE waiting (                              -- filled when the file is opened
         ask      INTEGER PRIMARY KEY REFERENCES asks (id) ON DELETE CASCADE,
         text     TEXT NOT NULL,                         -- what is searched, in lower case
         is_large INTEGER NOT NULL DEFAULT 0             -- it has too many words for the index, and stays here
+    ) STRICT;
+    CREATE TABLE gone (                                 -- asks that were deleted and are still in the index
+        ask INTEGER PRIMARY KEY
     ) STRICT;
     CREATE TABLE texts (
         ask       INTEGER PRIMARY KEY REFERENCES asks (id) ON DELETE CASCADE,
@@ -188,28 +190,44 @@ pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) 
     configure_any(connection)?;
     let version = check(connection, is_first)?;
     configure(connection)?;
-    let transaction = connection.transaction()?;
     if version < NEWEST {
-        migrate(&transaction, version, host)?;
+        match migrate(connection, version, host, Texts::All) {
+            // The daemon must start all the same, and after a damaged page nothing can be committed.
+            Err(error) if is_damage(&error) => {
+                tracing::error!(%error, "searches miss older questions: the store is damaged");
+                migrate(connection, version, host, Texts::None)?;
+            }
+            migrated => migrated?,
+        }
     }
+    let transaction = connection.transaction()?;
     // If there is nothing to take over, nothing is written, and the start does not wait for the disk.
     transaction.execute("UPDATE asks SET host = ?1 WHERE outcome IS NULL AND host IS NOT ?1", [host.as_str()])?;
     transaction.commit()?;
     Ok(())
 }
 
-fn migrate(connection: &Connection, version: u32, host: &Host) -> rusqlite::Result<()> {
+/// Which asks of an older schema can be searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    All,
+    None,
+}
+
+fn migrate(connection: &mut Connection, version: u32, host: &Host, texts: Texts) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version as usize..] {
-        connection.execute_batch(migration)?;
+        transaction.execute_batch(migration)?;
     }
     if version < FIRST_WITH_HOST {
-        connection.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
+        transaction.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
     }
-    if version < FIRST_WITH_TEXTS {
-        texts::write_all(connection)?;
+    if version < FIRST_WITH_TEXTS && texts == Texts::All {
+        texts::write_all(&transaction)?;
     }
-    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", NEWEST)
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", NEWEST)?;
+    transaction.commit()
 }
 
 /// Makes a file without tables. A loss of power leaves the whole file or none, because it gets its name when it is on the disk. SQLite

@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 use crate::ask::{folded, searched_text};
 use crate::store::{Filter, StateFilter};
 
-use super::error::is_damage;
+use super::error::may_be_index_damage;
 use super::grams::{self, Mark};
 use super::list::{Conditions, Found, read};
 use super::row::{COLUMNS, to_word};
@@ -44,7 +44,7 @@ pub(super) fn find(
         return Ok(Search { found: newest_first(found, limit), index_is_damaged: false });
     };
     let (mut found, index_is_damaged) = match looking.in_index(expression) {
-        Err(error) if is_damage(&error) => {
+        Err(error) if may_be_index_damage(&error) => {
             tracing::warn!(%error, "the search index cannot be read: this search reads all texts");
             (looking.in_texts()?, true)
         }

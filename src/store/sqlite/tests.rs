@@ -46,6 +46,15 @@ impl World {
         Self { dir, store, published }
     }
 
+    /// Another daemon opens the same file.
+    async fn reopened(self) -> Self {
+        self.store.close().await;
+        let (opening, _) = Opening::open(&self.dir.path().join("asks.db"), false, host()).unwrap();
+        let sink = Arc::clone(&self.published);
+        let store = opening.start(Box::new(move |change| sink.lock().unwrap().push(Arc::clone(change)))).unwrap();
+        Self { store, ..self }
+    }
+
     fn published(&self) -> usize {
         self.published.lock().unwrap().len()
     }
