@@ -190,7 +190,8 @@ async fn numbered(store: &Sqlite, many: usize) {
     for n in 0..many {
         settled(store, &format!("s__{n}"), &format!("Number <{n}>?")).await;
     }
-    until_indexed(store).await;
+    // The daemon leaves the last few waiting, and how many that are depends on the speed of the machine.
+    on_owner(store, |connection| texts::index(connection, usize::MAX, usize::MAX)).await;
 }
 
 /// Every search is right, and what is settled now is found, too.
@@ -340,7 +341,7 @@ async fn an_ask_that_cannot_be_read_keeps_no_other_from_being_indexed() {
     // It is the oldest that waits.
     let damage = "UPDATE asks SET project = CAST(x'2f74ff' AS TEXT) WHERE key = 't__0'";
     on_owner(&world.store, |connection| connection.execute_batch(damage)).await;
-    until_indexed(&world.store).await;
+    on_owner(&world.store, |connection| texts::index(connection, usize::MAX, usize::MAX)).await;
     let [_, waiting, indexed, aside] = places(&world.store).await;
     assert_eq!((waiting, indexed + aside), (0, 134));
 }
