@@ -243,8 +243,8 @@ impl StoreThread {
         let (mut changes, mut met_damage) = (Vec::new(), false);
         let mut context = Context { connection, changes: &mut changes, met_damage: &mut met_damage };
         let done: Vec<Done> = batch.into_iter().map(|job| (job.run)(Ok(&mut context))).collect();
-        // SQLite itself rolls back when the disk is full: then nothing of the batch is saved. After a page that made no sense, it lets nothing
-        // of the transaction be committed, whatever was undone since. So that is not even tried: a commit that fails ends the daemon.
+        // SQLite itself rolls back when the disk is full. Then nothing of the batch is saved. If SQLite has met a damaged page, it refuses to
+        // commit the transaction, even if the job that met the page was undone. A failed commit would end the daemon, so it is not tried.
         let has_failed = done.iter().all(|done| done.has_failed);
         let committed = if connection.is_autocommit() {
             Err(StoreError::Undone)

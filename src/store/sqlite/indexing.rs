@@ -9,15 +9,15 @@ use crate::store::StoreError;
 
 use super::texts;
 
-/// So many texts are worth the work. A search reads those that wait by itself, and so many take it no time.
+/// The work begins when this many texts wait. A search reads waiting texts one by one, and fewer than this cost it next to nothing.
 const WORTH_IT: usize = 64;
-/// With so many, the work begins even if there is always something else to do soon.
+/// When this many texts wait, the work begins even if the store is never quiet.
 const TOO_MANY: usize = 2048;
-/// How long nothing must have been written before the work begins. In a burst of answers, the disk is for the answers.
+/// How long nothing must have been written before the work begins, so that a burst of answers has the disk to itself.
 const QUIET: Duration = Duration::from_millis(500);
 /// The most asks in one step.
 const ASKS_A_STEP: usize = 16;
-/// A step ends with the ask that brings it over so many groups of letters.
+/// A step ends after the ask that takes it past this many groups of letters.
 const GROUPS_A_STEP: usize = 2_000;
 /// The most pages of the index that one step merges.
 const PAGES_A_STEP: i64 = 16;
@@ -52,8 +52,8 @@ pub(super) struct Indexing {
     state: State,
     /// How many asks were settled since the work was last done.
     settled: usize,
-    /// The last step made a new part, or merged some. As many parts as there are, so many places a search must look in. So all are
-    /// merged before another one is made.
+    /// The last step made a new part of the index, or merged some. A search has to look into every part, so they are merged before
+    /// another one is made.
     may_merge: bool,
     health: Health,
 }

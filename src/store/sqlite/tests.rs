@@ -1,3 +1,4 @@
+mod damage;
 mod plans;
 mod reader;
 mod searching;
