@@ -4,6 +4,8 @@ mod away;
 mod devices;
 mod hooks;
 mod schema;
+mod settling;
+mod setup;
 
 use std::borrow::Cow;
 
@@ -12,7 +14,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::ask::{Ask, Change, Kind, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject};
+use crate::ask::{
+    Ask, Change, Kind, OnTimeout, Origin, Outcome, OutcomeKind, Question, QuestionFault, Receipt, Source, Subject,
+};
 
 pub use away::{AwayList, AwayRequest, AwayView};
 pub use devices::{
@@ -20,6 +24,8 @@ pub use devices::{
     TokenRequest,
 };
 pub use hooks::{HookInput, HookOutput};
+pub use settling::{AnswerRequest, DismissRequest, ReleaseRequest};
+pub use setup::Setup;
 
 /// One tool call that needs a person.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
@@ -216,7 +222,7 @@ pub struct ProjectList {
     pub projects: Vec<String>,
 }
 
-/// The situation in which an ask came up, as far as the session's transcript can be read.
+/// The situation in which an ask came up. The texts come from the records of the session, as far as they can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AskContext {
     /// The last thing that the agent said before it asked. Null if it is unknown.
@@ -225,6 +231,19 @@ pub struct AskContext {
     /// The git branch that the agent works on. Null if it is unknown.
     #[schema(required = true)]
     pub branch: Option<String>,
+    /// The title of the session: the one that a person gave it, an automatic one, or the first line of the first prompt. At most 80
+    /// characters. Null if it is unknown.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub title: Option<String>,
+    /// Whether the terminal of the session asks at the same time, or can ask instead. False if nobody is at that terminal.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub terminal: bool,
+    /// What happens to the agent at the deadline.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub on_timeout: OnTimeout,
 }
 
 /// Names one option of an ask. Its preview will be shown.
@@ -288,43 +307,6 @@ pub struct AskRequest {
     #[schema(format = Int64, maximum = 4294967295_u32)]
     #[serde(default, deserialize_with = "schema::whole_or_null")]
     pub timeout_seconds: Option<u32>,
-}
-
-/// The answers to an ask. Each text may have at most 16 KiB in UTF-8.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
-#[schema(examples(json!({
-    "answers": {"Deploy to production?": "Yes"},
-    "notes": {"Deploy to production?": "but not before noon"}
-})))]
-pub struct AnswerRequest {
-    /// The answers, by the text of the question.
-    #[schema(schema_with = schema::answers)]
-    pub answers: IndexMap<String, Value>,
-    /// The notes, by the text of the question.
-    #[serde(default)]
-    #[schema(schema_with = schema::notes)]
-    pub notes: IndexMap<String, String>,
-    /// Whether questions may stay unanswered. Without it, an answer must cover every question.
-    #[serde(default)]
-    pub partial: bool,
-    /// What the person changed before they approved: fields that replace fields of the input. A permission takes fields of the tool's
-    /// input, a plan takes `plan`. Only with an option that approves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub edited: Option<Map<String, Value>>,
-    /// The `id` of the ask that the person has seen. If the same key was asked again since, the answer is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<i64>,
-}
-
-/// Dismisses an ask.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(default)]
-#[schema(examples(json!({"reason": "Not today."})))]
-pub struct DismissRequest {
-    /// The asker gets this text. At most 16 KiB in UTF-8.
-    #[schema(max_length = 16384)]
-    pub reason: Option<String>,
 }
 
 /// An empty object.

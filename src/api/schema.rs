@@ -88,9 +88,33 @@ pub(super) fn whole_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     Ok(Option::<Whole>::deserialize(deserializer)?.map(|Whole(number)| number))
 }
 
+/// The id of an ask, or null. To JSON, `7.0` is the same number as `7`.
+pub(super) fn id_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9.2e18);
+    // The range was checked, and there is no fraction.
+    #[allow(clippy::cast_possible_truncation)]
+    let id = number.as_i64().or_else(|| float().map(|float| float as i64));
+    id.map(Some).ok_or_else(|| D::Error::custom(format_args!("expected the id of an ask, not {number}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_whole_by_its_value_and_not_by_its_spelling() {
+        let read = |json: &str| id_or_null(&mut serde_json::Deserializer::from_str(json)).ok();
+        for (json, id) in
+            [("7", 7), ("7.0", 7), ("0.0", 0), ("-3", -3), ("1e3", 1000), ("9223372036854775807", i64::MAX)]
+        {
+            assert_eq!(read(json), Some(Some(id)), "{json}");
+        }
+        assert_eq!(read("null"), Some(None));
+        for json in ["1.5", "1e300", "\"1\"", "[1]", "true"] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
 
     #[test]
     fn a_number_is_whole_by_its_value_and_not_by_its_spelling() {

@@ -57,7 +57,7 @@ pub enum Origin {
 }
 
 /// What happens to the asker at the deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
     /// The agent shows its own dialog.
@@ -72,6 +72,9 @@ pub enum OnTimeout {
 /// The asker of every call that comes in over HTTP with the hook token. A caller with that token can claim to be any process, so all
 /// of them count as one asker of their own.
 pub const HTTP_ASKER: &str = "http-hook";
+
+/// The sessions of `answerback demo` begin with this. The sessions of Claude Code do not.
+pub const DEMO_SESSION: &str = "demo-";
 
 /// What is needed to open an ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,6 +140,13 @@ pub struct Ask {
     pub receipt: Option<Receipt>,
 }
 
+impl NewAsk {
+    /// Whether it proves that the hook of an agent works. The demo and the doctor run the hook themselves.
+    pub fn is_of_hook(&self) -> bool {
+        self.origin == Origin::ClaudeCode && !self.key.session().starts_with(DEMO_SESSION)
+    }
+}
+
 impl Origin {
     /// Whether an ask is withdrawn when nobody waits for it any more.
     pub fn needs_wait(self) -> bool {
@@ -195,6 +205,15 @@ impl Ask {
     /// Whether it is over when the next turn begins. An agent that holds a question cannot begin one.
     pub fn ends_with_turn(&self) -> bool {
         self.racing || self.kind != Kind::Question
+    }
+
+    /// Whether a person has answered it with Answerback: not at the agent's own dialog, and not in advance.
+    pub fn was_answered_here(&self) -> bool {
+        let is_by_person = |settlement: &Settlement| {
+            let is_in_advance = settlement.by.as_ref().is_some_and(|by| by.channel == Channel::Away);
+            matches!(settlement.outcome, Outcome::Answered(_)) && !is_in_advance
+        };
+        self.origin != Origin::Probe && self.settlement.as_ref().is_some_and(is_by_person)
     }
 
     /// Whether the person changed what they approved.

@@ -19,7 +19,7 @@ use super::changed_file::{self, CurrentFile};
 use super::client::Client;
 use super::event::{HookEvent, Rules, Thread, depends_on_version, event, file_to_read};
 use super::reply;
-use super::transcript::{self, Surroundings};
+use super::transcript::{self, Recorded};
 use super::version::Version;
 
 /// Handles the calls of hooks.
@@ -49,6 +49,15 @@ pub enum CallError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// The situation in which an ask came up.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// What the transcript of its session says.
+    pub recorded: Recorded,
+    /// Whether a terminal asks at the same time, or can ask instead.
+    pub terminal: bool,
 }
 
 /// The connection of a call.
@@ -173,14 +182,20 @@ impl Bridge {
             Some(path) => changed_file::read(path).await,
             None => CurrentFile::Unseen,
         };
+        let is_own = call.is_our_own();
+        let mode = call.client.mode.clone();
         let event = event(call, body.as_ref(), version, &file, self.rules, Timestamp::now())?;
         drop((body, file));
+        // An ask proves it by itself.
+        if !is_own && !event.opens_ask() {
+            self.registry.hook_has_called().await;
+        }
         match event {
-            HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, resumed).await,
-            HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, resumed).await,
-            HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, resumed).await,
-            HookEvent::Prompt(new) => self.park(Hook::PermissionPrompt, *new, resumed).await,
-            HookEvent::Announce(new) => match self.registry.announce(*new).await {
+            HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, mode, resumed).await,
+            HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, mode, resumed).await,
+            HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, mode, resumed).await,
+            HookEvent::Prompt(new) => self.park(Hook::PermissionPrompt, *new, mode, resumed).await,
+            HookEvent::Announce(new) => match self.registry.announce(*new, mode).await {
                 // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
                 Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
                 Ok(_) => Ok(Taken::Replied(None)),
@@ -243,7 +258,13 @@ impl Bridge {
         Ok(is_same.then(|| Resumed(Some(ask.key.clone()))))
     }
 
-    async fn park(&self, hook: Hook, mut new: NewAsk, resumed: Option<Resumed>) -> Result<Taken, CallError> {
+    async fn park(
+        &self,
+        hook: Hook,
+        mut new: NewAsk,
+        mode: Option<String>,
+        resumed: Option<Resumed>,
+    ) -> Result<Taken, CallError> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
             return Ok(Taken::Replied(None));
@@ -259,7 +280,9 @@ impl Bridge {
             new.key = key;
         }
         let attached = match hook {
-            Hook::PermissionRequest if !has_key => self.registry.attach_to_race(new, resumed.is_some()).await,
+            Hook::PermissionRequest if !has_key => {
+                self.registry.attach_to_race(new, mode.as_deref(), resumed.is_some()).await
+            }
             Hook::PermissionPrompt if !has_key => self.registry.attach_to_call(new, resumed.is_some()).await,
             Hook::PreToolUse | Hook::PermissionRequest | Hook::PermissionPrompt | Hook::Elicitation => {
                 self.registry.attach(new, resumed.is_some()).await
@@ -279,13 +302,15 @@ impl Bridge {
         Ok(output(ask, hook, call).await)
     }
 
-    /// What the agent said before it asked, and on which branch it works.
+    /// The situation in which an ask came up.
     pub async fn surroundings(&self, ask: &Ask) -> Result<Surroundings, StoreError> {
-        let call = Call::kept(&self.registry.detail(ask.id).await?);
-        match call.and_then(|call| call.transcript()) {
-            Some(path) => Ok(transcript::read_surroundings(path, ask.key.tool_use_id()).await),
-            None => Ok(Surroundings::default()),
-        }
+        let Some(call) = Call::kept(&self.registry.detail(ask.id).await?) else { return Ok(Surroundings::default()) };
+        let recorded = match call.transcript() {
+            Some(path) => transcript::about(path, ask.key.session(), ask.key.tool_use_id()).await,
+            None => Recorded::default(),
+        };
+        let terminal = ask.racing || (call.client.is_attended() && !ask.deferred);
+        Ok(Surroundings { recorded, terminal })
     }
 }
 

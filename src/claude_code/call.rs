@@ -8,9 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::ask::DEMO_SESSION;
 use crate::registry::NamedCall;
 
 use super::client::Client;
+use super::kinds::PROBE_TOOL;
 use super::version::Version;
 
 /// The event of the permission tool of `answerback run`. Claude Code has no event of this name.
@@ -110,6 +112,11 @@ impl Call {
     /// Whether the permission tool of `answerback run` sends it.
     pub(super) fn is_permission_prompt(&self) -> bool {
         self.hook.hook_event_name == PERMISSION_PROMPT
+    }
+
+    /// Whether Answerback itself has run the hook, for a test or a demonstration.
+    pub(super) fn is_our_own(&self) -> bool {
+        self.hook.tool_name == PROBE_TOOL || self.hook.session_id.starts_with(DEMO_SESSION)
     }
 
     /// Fills in what the permission tool does not know about its call.

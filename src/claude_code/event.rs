@@ -10,7 +10,7 @@ use crate::registry::NamedCall;
 
 use super::call::{BatchCall, Call, HookInput, PERMISSION_PROMPT, ReadError};
 use super::changed_file::CurrentFile;
-use super::client::Mode;
+use super::client::{Client, Mode};
 use super::deadline::Deadline;
 use super::kinds::{self, InputError, PROBE_TOOL, Reported};
 use super::version::Version;
@@ -44,6 +44,12 @@ pub(super) enum HookEvent {
     Other,
     /// The daemon cannot ask this question. Claude Code asks it in its own dialog.
     Unusable(Unusable),
+}
+
+impl HookEvent {
+    pub(super) fn opens_ask(&self) -> bool {
+        matches!(self, Self::Ask(_) | Self::Announce(_) | Self::Race(_) | Self::Prompt(_))
+    }
 }
 
 /// The agent itself, or one of its subagents.
@@ -209,7 +215,8 @@ fn named(call: Call) -> Result<NamedCall, Unusable> {
     let digest = kinds::of(Kind::Permission).digest(&call.hook)?;
     let key = AskKey::new(&call.hook.session_id, &call.hook.tool_use_id)?;
     let HookInput { agent_id: subagent, cwd: project, .. } = call.hook;
-    Ok(NamedCall { key, asker: call.client.agent_pid, subagent, digest, project })
+    let Client { agent_pid: asker, mode, .. } = call.client;
+    Ok(NamedCall { key, asker, subagent, mode, digest, project })
 }
 
 fn report(kind: Kind, call: Call) -> Result<Report, Unusable> {

@@ -35,9 +35,10 @@ pub mod settings;
 mod transcript;
 mod version;
 
-pub use bridge::{Bridge, CallError, Line, ParkedCall, Resumed, Taken};
+pub use bridge::{Bridge, CallError, Line, ParkedCall, Resumed, Surroundings, Taken};
 pub use client::{Client, Mode, TOOL_WAITS};
 pub use deadline::Deadline;
 pub use event::Rules;
 pub use kinds::PROBE_TOOL;
+pub use transcript::Recorded;
 pub use version::Version;

@@ -1,5 +1,7 @@
 //! Reads transcripts. Claude Code records each session in a file with one JSON object on each line. The records contain the words of the
-//! agent, its branch and its version. This module knows only a few fields, and skips lines that it cannot read.
+//! agent, its branch, its version and the title of the session. This module knows only a few fields, and skips lines that it cannot read.
+
+mod title;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,13 +15,18 @@ use crate::ask::MAX_TEXT;
 
 use super::version::Version;
 
-/// The situation of a call, as far as the transcript says.
+/// A transcript may be huge. Only so many bytes are read at its beginning, and as many at its end.
+const ENOUGH: u64 = 256 * 1024;
+
+/// What a transcript says about a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct Recorded {
     /// The last thing that the agent said before the call.
     pub said: Option<String>,
     /// The git branch that the agent works on.
     pub branch: Option<String>,
+    /// The title of the session.
+    pub title: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -38,23 +45,34 @@ struct Message {
     content: Option<Value>,
 }
 
-/// The end of a transcript. `None` if the file cannot be read.
-async fn end(path: PathBuf) -> Option<String> {
-    tokio::task::spawn_blocking(move || end_of_file(&path)).await.ok()?.ok()
+/// A part of a transcript that is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Empty if the end is the whole file.
+    Beginning,
+    End,
+}
+
+/// `None` if the file cannot be read.
+async fn read(path: PathBuf, part: Part) -> Option<String> {
+    tokio::task::spawn_blocking(move || read_file(&path, part)).await.ok()?.ok()
 }
 
 /// The path comes from a client, so this reads only a regular file, and only a limited part of it.
-fn end_of_file(path: &Path) -> io::Result<String> {
-    const ENOUGH: u64 = 256 * 1024;
+fn read_file(path: &Path, part: Part) -> io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(ENOUGH)))?;
-    let mut end = Vec::new();
-    file.take(ENOUGH).read_to_end(&mut end)?;
-    Ok(String::from_utf8_lossy(&end).into_owned())
+    let before_end = file.metadata()?.len().saturating_sub(ENOUGH);
+    match part {
+        Part::Beginning if before_end == 0 => return Ok(String::new()),
+        Part::Beginning => {}
+        Part::End => drop(file.seek(SeekFrom::Start(before_end))?),
+    }
+    let mut bytes = Vec::new();
+    file.take(ENOUGH).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The version of the client that writes the transcript. Clients write their records a little late. So if no record has a version yet, this
@@ -64,7 +82,7 @@ pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
     const PAUSE: Duration = Duration::from_millis(100);
     for _ in 0..TRIES {
         // Do not wait if there is no file at all.
-        let version = version(&end(path.clone()).await?);
+        let version = version(&read(path.clone(), Part::End).await?);
         if version.is_some() {
             return version;
         }
@@ -73,13 +91,15 @@ pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
     None
 }
 
-/// Reads the surroundings of a call from a transcript. A long text is cut.
-pub(super) async fn read_surroundings(path: PathBuf, tool_use_id: &str) -> Surroundings {
-    let mut found = surroundings(&end(path).await.unwrap_or_default(), tool_use_id);
+/// Reads what the transcript of its session says about a call. A long text is cut.
+pub(super) async fn about(path: PathBuf, session: &str, tool_use_id: &str) -> Recorded {
+    let beginning = read(path.clone(), Part::Beginning).await.unwrap_or_default();
+    let end = read(path, Part::End).await.unwrap_or_default();
+    let mut found = recorded(&end, tool_use_id);
     if let Some(said) = &mut found.said {
         said.truncate(said.floor_char_boundary(MAX_TEXT));
     }
-    found
+    Recorded { title: title::of(&[&beginning, &end], session), ..found }
 }
 
 /// The version in the last record that has one. The last one counts, because Claude Code may be updated during a session.
@@ -92,8 +112,8 @@ fn version(records: &str) -> Option<Version> {
 }
 
 /// The records are written a little late, so the call itself may be missing. Then the last text of all is taken.
-fn surroundings(records: &str, tool_use_id: &str) -> Surroundings {
-    let mut found = Surroundings::default();
+fn recorded(records: &str, tool_use_id: &str) -> Recorded {
+    let mut found = Recorded::default();
     for line in records.lines() {
         let Ok(record) = serde_json::from_str::<Record>(line) else { continue };
         if record.is_sidechain {
@@ -144,11 +164,11 @@ mod tests {
             said("later", false),
         ];
         let records = records.map(|record| record.to_string()).join("\n");
-        let about = |id| surroundings(&format!("cut line\"}}\n{records}"), id);
-        assert_eq!(about("t1"), Surroundings { said: Some("now".into()), branch: Some("main".into()) });
+        let about = |id| recorded(&format!("cut line\"}}\n{records}"), id);
+        assert_eq!(about("t1"), Recorded { said: Some("now".into()), branch: Some("main".into()), title: None });
         assert_eq!(about("not there yet").said.as_deref(), Some("later"));
-        assert_eq!(surroundings("", "t1"), Surroundings::default());
-        assert_eq!(surroundings("[1]\n{\"type\":3}\nnull\n", "t1"), Surroundings::default());
+        assert_eq!(recorded("", "t1"), Recorded::default());
+        assert_eq!(recorded("[1]\n{\"type\":3}\nnull\n", "t1"), Recorded::default());
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! A call returns within the deadline for a reply. A method that waits for something says so, and waits in rounds.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::api::{
     AnswerRequest, AskList, AskRequest, AskView, AwayList, AwayRequest, AwayView, ConfirmRequest, DeviceList,
-    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, State, Version,
+    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, ReleaseRequest, State, Version,
 };
 
 use super::target::{self, Target};
@@ -15,6 +17,8 @@ use super::{Client, ClientError, ROUND};
 
 /// As many asks as the daemon puts into one list.
 const MAX_LIST: u16 = 1000;
+/// How much longer than any other reply a page of an export may take.
+const EXPORT: Duration = Duration::from_secs(20);
 
 /// Which settled asks to list.
 #[derive(Debug, Clone, Default)]
@@ -56,10 +60,12 @@ impl Client {
 
     /// The settled asks that fit, newest first.
     pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
-        let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
-        let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
-        let target = target.query_if("kind", search.kind.as_ref()).query_if("outcome", search.outcome.as_ref());
-        self.get(&target.query_if("opened_since", search.opened_since).query_if("before", search.before))
+        self.get(&settled(search))
+    }
+
+    /// The same for a program. Nobody waits at a screen, and a page of large asks takes long on a busy machine.
+    pub fn exported_asks(&self, search: &Search) -> Result<AskList, ClientError> {
+        self.get_within(&settled(search), EXPORT)
     }
 
     /// The newest settled ask whose key ends with this.
@@ -120,8 +126,8 @@ impl Client {
     }
 
     /// Hands an ask back to the dialog of its agent.
-    pub fn release(&self, key: &str) -> Result<AskView, ClientError> {
-        self.settle(key, "release", &Nothing {})
+    pub fn release(&self, key: &str, id: Option<i64>) -> Result<AskView, ClientError> {
+        self.settle(key, "release", &ReleaseRequest { id })
     }
 
     /// Takes back an ask that a program opened.
@@ -190,6 +196,14 @@ impl Client {
 
 fn away() -> Target {
     Target::of("/v1/away")
+}
+
+/// Where settled asks are listed.
+fn settled(search: &Search) -> Target {
+    let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
+    let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
+    let target = target.query_if("kind", search.kind.as_ref()).query_if("outcome", search.outcome.as_ref());
+    target.query_if("opened_since", search.opened_since).query_if("before", search.before)
 }
 
 fn pairing(id: &str) -> Target {

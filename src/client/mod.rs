@@ -84,17 +84,24 @@ impl Hint for ClientError {
 pub struct Client {
     paths: Paths,
     starts: bool,
+    /// All the time that a call may take, if that is less than usual.
+    limit: Option<Duration>,
 }
 
 impl Client {
     /// A client that starts the daemon if there is none.
     pub fn new(paths: Paths) -> Self {
-        Self { paths, starts: true }
+        Self { paths, starts: true, limit: None }
     }
 
     /// A client that never starts a daemon.
     pub fn only_running(paths: Paths) -> Self {
-        Self { paths, starts: false }
+        Self { paths, starts: false, limit: None }
+    }
+
+    /// A client that never starts a daemon, and whose calls have this time and no more.
+    pub fn in_a_hurry(paths: Paths, limit: Duration) -> Self {
+        Self { paths, starts: false, limit: Some(limit) }
     }
 
     /// Where the files of the instance are.
@@ -147,14 +154,15 @@ impl Client {
         body: &[u8],
         wait: Duration,
     ) -> Result<T, ClientError> {
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + self.limit.unwrap_or(START);
         let stream = if self.starts {
             start::connect_or_start(&self.paths, deadline)?
         } else {
             start::connect(&self.paths, deadline)?.ok_or(ClientError::NotRunning)?
         };
         let request = Request::json(method, target.as_str(), [("user-agent", AGENT)], body);
-        let response = exchange(&stream, &request, Instant::now() + wait + REPLY)?;
+        let deadline = if self.limit.is_some() { deadline } else { Instant::now() + wait + REPLY };
+        let response = exchange(&stream, &request, deadline)?;
         if (200..300).contains(&response.status) {
             // A success may have an empty body.
             let body = if response.body.is_empty() { b"null" } else { response.body.as_slice() };
@@ -169,7 +177,7 @@ impl Client {
         let mut was_told = false;
         loop {
             let was_stopped = !self.paths.daemon_json().exists();
-            let client = Self { starts: self.starts && !was_stopped, paths: self.paths.clone() };
+            let client = Self { starts: self.starts && !was_stopped, ..self.clone() };
             match attempt(&client) {
                 Err(error) if error.is_silence() => {
                     if !std::mem::replace(&mut was_told, true) {

@@ -94,6 +94,7 @@ pub async fn run(
         inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds),
         bridge: Bridge::new(registry.clone(), rules, shares.hooks),
         access: Access::new(&tokens, store.clone()),
+        ways: notifier.as_ref().map(|notifier| notifier.ways.clone()).unwrap_or_default(),
         registry,
     };
     let app = App::new(services, shares, address.port(), reach, closing);
@@ -129,7 +130,7 @@ pub async fn run(
     housekeeping.abort();
     deputy.abort();
     if let Some(notifier) = notifier {
-        notifier.abort();
+        notifier.task.abort();
     }
     if tokio::time::timeout(CLOSE, store.close()).await.is_err() {
         // No caller got a reply that says "saved". The next daemon reads what is on disk.

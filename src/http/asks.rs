@@ -12,7 +12,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::access::Caller;
-use crate::api::{AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList};
+use crate::api::{
+    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList, ReleaseRequest,
+};
 use crate::ask::{Ask, AskId, Cursor, Kind, OutcomeKind};
 use crate::inbox::{Inquiry, Listing, Words};
 use crate::store::{Filter, StateFilter};
@@ -210,24 +212,25 @@ pub(super) async fn dismiss(
     Key(key): Key,
     Json(request): Json<DismissRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    Ok(view(&app.inbox.dismiss(&key, request.reason, &caller).await?))
+    let DismissRequest { reason, id } = request;
+    Ok(view(&app.inbox.dismiss(&key, id.map(AskId), reason, &caller).await?))
 }
 
 /// Releases an ask to the asker's own dialog.
 #[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
-    params(Key), request_body = Nothing, responses(
+    params(Key), request_body = ReleaseRequest, responses(
     (status = 200, body = AskView, description = "The ask is released"),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
-    (status = 422, description = "The body is not an object (`invalid`).")))]
+    (status = 422, description = "The body has the wrong shape (`invalid`).")))]
 pub(super) async fn release(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Key(key): Key,
-    Json(Nothing {}): Json<Nothing>,
+    Json(ReleaseRequest { id }): Json<ReleaseRequest>,
 ) -> Result<JsonReply<AskView>, Problem> {
-    Ok(view(&app.inbox.release(&key, &caller).await?))
+    Ok(view(&app.inbox.release(&key, id.map(AskId), &caller).await?))
 }
 
 /// Opens an ask for a program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Deserialize;
-use tokio::time::{Instant, Interval, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use utoipa::IntoParams;
 
 use crate::api::{EventView, Problem};
@@ -24,9 +25,10 @@ use crate::registry::Feed;
 
 use super::App;
 use super::extract::Params;
+use super::query::Heartbeat;
 
-/// How often a stream sends a comment, whatever else it sends. A reader that gets nothing for much longer knows that the connection is dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// How often a stream sends a comment if the reader does not say.
+const HEARTBEAT: u64 = 10;
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 /// How many events are kept as they are sent. All readers that are up to date get an event at almost the same moment.
 const MAX_FRAMES: usize = 16;
@@ -40,11 +42,16 @@ const MAX_FRAME: usize = 16 * 1024;
 pub(super) struct EventParams {
     /// Also send events of the questions that `answerback doctor` asks itself.
     probes: bool,
+    /// After how many seconds the stream sends a comment, again and again, whatever else it sends. A reader that gets nothing for longer
+    /// knows that the connection is dead. The default is 10.
+    #[param(inline)]
+    heartbeat: Option<Heartbeat>,
 }
 
 /// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`, `ask.receipt`.
 ///
 /// The id of an event is a cursor. `Last-Event-ID` replays every event after that cursor. Without it, the stream begins now.
+/// The stream begins with a comment, so that a reader knows at once that it is connected.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
     params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The id of the last event that the reader got", pattern = "^[0-9]+$")),
     responses(
@@ -64,9 +71,12 @@ pub(super) async fn events(
         }
     };
     let feed = app.registry.feed(after);
-    let keep_alive = interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
-    let reader = Reader { feed, app: app.clone(), keep_alive, probes: params.probes };
-    let events = stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) });
+    let pause = Duration::from_secs(params.heartbeat.map_or(HEARTBEAT, Heartbeat::get));
+    let mut heartbeat = interval_at(Instant::now() + pause, pause);
+    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let reader = Reader { feed, app: app.clone(), heartbeat, probes: params.probes };
+    let events = stream::once(ready(COMMENT))
+        .chain(stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) }));
     // The reader comes back with the id of its last event.
     let until_closing = events.map(Ok::<_, Infallible>).take_until(Box::pin(async move { app.closing().await }));
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(until_closing)).into_response())
@@ -75,7 +85,7 @@ pub(super) async fn events(
 struct Reader {
     feed: Feed,
     app: App,
-    keep_alive: Interval,
+    heartbeat: Interval,
     /// Whether the reader wants the questions that Answerback asks itself.
     probes: bool,
 }
@@ -85,8 +95,10 @@ impl Reader {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             let change = tokio::select! {
+                // However many events there are, the comment comes in time.
+                biased;
+                _ = self.heartbeat.tick() => return Some(COMMENT),
                 next = self.feed.next() => next.ok()??,
-                _ = self.keep_alive.tick() => return Some(COMMENT),
             };
             if self.probes || change.ask.origin != Origin::Probe {
                 return self.app.frames.of(&change);

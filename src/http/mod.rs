@@ -30,6 +30,7 @@ mod query;
 mod reach;
 mod refusals;
 mod routes;
+mod setup;
 mod sign_in;
 mod strict_json;
 mod write_timeout;
@@ -70,6 +71,7 @@ pub(crate) struct Shared {
     list_writer: ListWriter,
     bridge: Bridge,
     inbox: Inbox,
+    ways: Vec<&'static str>,
     shares: Shares,
     closing: watch::Receiver<bool>,
     stop: Arc<Notify>,
@@ -82,6 +84,8 @@ pub(crate) struct Services {
     pub(crate) inbox: Inbox,
     pub(crate) bridge: Bridge,
     pub(crate) access: Access,
+    /// The names of the ways in which somebody is notified.
+    pub(crate) ways: Vec<&'static str>,
 }
 
 impl Deref for App {
@@ -101,7 +105,7 @@ impl App {
         reach: Reach,
         closing: watch::Receiver<bool>,
     ) -> Self {
-        let Services { registry, inbox, bridge, access } = services;
+        let Services { registry, inbox, bridge, access, ways } = services;
         Self(Arc::new(Shared {
             bridge,
             inbox,
@@ -112,6 +116,7 @@ impl App {
             previews: Previews::default(),
             frames: Frames::default(),
             list_writer: ListWriter::default(),
+            ways,
             shares,
             closing,
             stop: Arc::default(),

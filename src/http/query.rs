@@ -16,6 +16,8 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// How many seconds to wait.
 pub(super) type Seconds = Whole<0, MAX_WAIT>;
+/// How many seconds there are between two signs of life.
+pub(super) type Heartbeat = Whole<1, 30>;
 /// How many to list.
 pub(super) type PageSize = Whole<1, 1000>;
 /// A place in the order of all changes.

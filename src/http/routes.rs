@@ -15,7 +15,7 @@ use crate::access::{Caller, Scope};
 use crate::api::Problem;
 
 use super::description::{self, Description};
-use super::{App, asks, away, context, daemon, devices, events, guard, hook, page, pairing, previews, sign_in};
+use super::{App, asks, away, context, daemon, devices, events, guard, hook, page, pairing, previews, setup, sign_in};
 
 /// Routes with the same scope.
 struct Group {
@@ -60,7 +60,7 @@ fn groups() -> [Group; 7] {
     [
         group![Some(Scope::Read);
             asks::list, asks::get, asks::projects, away::get, context::context, previews::place, events::events,
-            devices::sign_out, description::openapi, daemon::version],
+            devices::sign_out, description::openapi, daemon::version, setup::setup],
         // A ticket may call every route with the scope `Answer`, so this group has one route alone.
         group![Some(Scope::Answer); asks::answer],
         group![Some(Scope::Close); asks::dismiss, asks::release, away::set, away::end],

@@ -17,7 +17,7 @@ use crate::ask::{
     Answer, Ask, AskId, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
 };
 use crate::registry::Registry;
-use crate::store::{AskPage, Filter, Store, StoreError};
+use crate::store::{AskPage, Filter, Milestone, Store, StoreError};
 
 pub use away::answer_while_away;
 pub use refusal::Refusal;
@@ -99,6 +99,11 @@ impl Inbox {
         self.store.projects().await
     }
 
+    /// Whether something has ever happened here.
+    pub async fn has_reached(&self, milestone: Milestone) -> Result<bool, StoreError> {
+        self.store.has_reached(milestone).await
+    }
+
     /// The newest life of a key.
     pub async fn get(&self, key: &AskKey) -> Result<Arc<Ask>, Refusal> {
         self.registry.get(key).await?.ok_or(Refusal::Unknown)
@@ -138,9 +143,7 @@ impl Inbox {
         if let Some(ticket) = by.ticket() {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
-        if words.id.is_some_and(|id| id != ask.id) {
-            return Err(Refusal::AskedAgain);
-        }
+        check_life(&ask, words.id)?;
         if by.is_started_by_asker_of(&ask) {
             tracing::warn!(%key, "an agent was kept from answering what it asks itself");
             return Err(Refusal::AskerItself);
@@ -153,19 +156,27 @@ impl Inbox {
         self.settle(&ask, Outcome::Answered(answer), by).await
     }
 
-    /// Refuses to answer. The asker is told, with the reason if there is one.
-    pub async fn dismiss(&self, key: &AskKey, reason: Option<String>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+    /// Refuses to answer. The asker is told, with the reason if there is one. `id` is what the person has seen, as far as that is known.
+    pub async fn dismiss(
+        &self,
+        key: &AskKey,
+        id: Option<AskId>,
+        reason: Option<String>,
+        by: &Caller,
+    ) -> Result<Arc<Ask>, Refusal> {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
             return Err(Refusal::TooLong { what: "reason", limit: MAX_TEXT });
         }
         let ask = self.get(key).await?;
+        check_life(&ask, id)?;
         self.settle(&ask, Outcome::Dismissed { reason }, by).await
     }
 
-    /// Hands an ask back to the asker's own dialog.
-    pub async fn release(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+    /// Hands an ask back to the asker's own dialog. `id` is what the person has seen, as far as that is known.
+    pub async fn release(&self, key: &AskKey, id: Option<AskId>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let ask = self.get(key).await?;
+        check_life(&ask, id)?;
         self.settle(&ask, Outcome::Released, by).await
     }
 
@@ -181,6 +192,11 @@ impl Inbox {
     async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         Ok(self.registry.settle(ask.id, outcome, by.source()).await?)
     }
+}
+
+/// A key can be asked again. What a person says about one life of it is not for the next.
+fn check_life(ask: &Ask, seen: Option<AskId>) -> Result<(), Refusal> {
+    if seen.is_some_and(|id| id != ask.id) { Err(Refusal::AskedAgain) } else { Ok(()) }
 }
 
 /// A button in a notification carries a ticket, and everybody who sees the notification can use it. So it answers the question that the

@@ -72,7 +72,7 @@ async fn the_first_answer_wins_and_the_same_again_is_fine() {
     assert!(world.inbox.answer(&ask.key, &words(json!("A")), &person).await.is_ok());
     let second = world.inbox.answer(&ask.key, &words(json!("B")), &person).await;
     assert!(matches!(second, Err(Refusal::Conflict(winner)) if winner.id == ask.id));
-    assert!(matches!(world.inbox.dismiss(&ask.key, None, &person).await, Err(Refusal::Conflict(_))));
+    assert!(matches!(world.inbox.dismiss(&ask.key, None, None, &person).await, Err(Refusal::Conflict(_))));
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn only_a_program_takes_its_question_back() {
     let agents = NewAsk { origin: Origin::ClaudeCode, ..new_ask("s__t") };
     let agents = world.registry.open(agents).await.unwrap();
     assert!(matches!(world.inbox.withdraw(&agents.key, &person).await, Err(Refusal::NotYours)));
-    assert!(world.inbox.release(&agents.key, &person).await.is_ok());
+    assert!(world.inbox.release(&agents.key, None, &person).await.is_ok());
 }
 
 #[tokio::test]
@@ -155,9 +155,12 @@ async fn a_refusal_changes_nothing() {
     let world = World::new();
     let (ask, person) = (world.open().await, world.person().await);
     let nobody: AskKey = "no__body".parse().unwrap();
-    assert!(matches!(world.inbox.release(&nobody, &person).await, Err(Refusal::Unknown)));
+    assert!(matches!(world.inbox.release(&nobody, None, &person).await, Err(Refusal::Unknown)));
     let long = Some("x".repeat(MAX_TEXT + 1));
-    assert!(matches!(world.inbox.dismiss(&ask.key, long, &person).await, Err(Refusal::TooLong { what: "reason", .. })));
+    assert!(matches!(
+        world.inbox.dismiss(&ask.key, None, long, &person).await,
+        Err(Refusal::TooLong { what: "reason", .. })
+    ));
     let shape = world.inbox.answer(&ask.key, &words(json!(3)), &person).await;
     assert!(matches!(shape, Err(Refusal::Answer(faults)) if faults.len() == 1));
     let no_questions = Inquiry { questions: Vec::new(), project: None, timeout: None };
@@ -165,7 +168,7 @@ async fn a_refusal_changes_nothing() {
     let ask = world.inbox.get(&ask.key).await.unwrap();
     assert!(ask.is_open());
     // A reason of nothing but spaces is none.
-    let dismissed = world.inbox.dismiss(&ask.key, Some("  ".into()), &person).await.unwrap();
+    let dismissed = world.inbox.dismiss(&ask.key, None, Some("  ".into()), &person).await.unwrap();
     assert_eq!(dismissed.settlement.as_ref().unwrap().outcome, Outcome::Dismissed { reason: None });
 }
 

@@ -140,12 +140,16 @@ impl Way {
     }
 }
 
+/// A notifier that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// The names of its ways.
+    pub ways: Vec<&'static str>,
+    pub task: JoinHandle<()>,
+}
+
 /// Starts the notifier if a way is configured. Must be called in a runtime, before asks can be opened.
-pub async fn start(
-    registry: &Registry,
-    config: &Config,
-    tickets: &Tickets,
-) -> Result<Option<JoinHandle<()>>, StoreError> {
+pub async fn start(registry: &Registry, config: &Config, tickets: &Tickets) -> Result<Option<Running>, StoreError> {
     let ways = ways(config, Some(tickets));
     if ways.is_empty() {
         return Ok(None);
@@ -160,7 +164,7 @@ pub async fn start(
     }
     let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
     let notifier = Notifier { feed, plan, outboxes };
-    Ok(Some(tokio::spawn(notifier.run())))
+    Ok(Some(Running { ways: names, task: tokio::spawn(notifier.run()) }))
 }
 
 fn open_asks() -> Filter {

@@ -12,6 +12,7 @@ use super::race::Fingerprint;
 
 /// Limits that ordinary use never reaches. The oldest call is forgotten first.
 const MAX_COMING: usize = 1024;
+const MAX_TAKEN: usize = 1024;
 const MAX_OVER: usize = 256;
 
 /// A call that an agent has announced.
@@ -22,6 +23,9 @@ pub struct NamedCall {
     pub asker: Option<String>,
     /// The subagent that makes the call. `None` for the agent itself.
     pub subagent: Option<String>,
+    /// The mode that its hook was installed with, as it is written there. If two settings files have the hook, each of them starts one
+    /// for every call, and this tells them apart.
+    pub mode: Option<String>,
     /// The digest of the call's input.
     pub digest: String,
     /// Where the agent works.
@@ -35,6 +39,7 @@ impl NamedCall {
             key: ask.key.clone(),
             asker: ask.asker.clone(),
             subagent: ask.subagent().map(ToOwned::to_owned),
+            mode: None,
             digest: ask.digest.clone().unwrap_or_default(),
             project: ask.project.clone(),
         }
@@ -63,14 +68,22 @@ pub(super) struct Calls(Mutex<State>);
 struct State {
     /// Announced, and nobody has asked about it. Oldest first.
     coming: VecDeque<NamedCall>,
+    /// Somebody has asked about it. Oldest first.
+    taken: VecDeque<NamedCall>,
+    /// The keys of asks that a hook beside a dialog has waited on, or was told the outcome of. Oldest first.
+    served: VecDeque<AskKey>,
     /// Over before anybody asked about it. Oldest first.
     over: VecDeque<NamedCall>,
 }
 
 impl Calls {
-    /// An agent is about to make a call.
+    /// An agent is about to make a call. A name that the same hook has used before is not a name: it could be another call.
     pub(super) fn announce(&self, call: NamedCall) {
-        push(&mut self.state().coming, call, MAX_COMING);
+        let mut state = self.state();
+        let is_same = |other: &NamedCall| other.key == call.key && other.mode == call.mode && other.asker == call.asker;
+        if !state.coming.iter().chain(&state.taken).any(is_same) {
+            push(&mut state.coming, call, MAX_COMING);
+        }
     }
 
     /// The calls with this id that nobody has asked about. There is more than one if two sessions use the same id.
@@ -108,16 +121,21 @@ impl Calls {
         self.state().coming.retain(|call| call.key != *key);
     }
 
-    /// Takes the oldest call that fits. Equal calls are taken in the order in which they were announced.
-    pub(super) fn take(&self, fingerprint: Fingerprint<'_>) -> Known {
+    /// Takes the oldest call that fits and that a hook with this mode has announced. Equal calls are taken in the order in which they were
+    /// announced.
+    pub(super) fn take(&self, fingerprint: Fingerprint<'_>, mode: Option<&str>) -> Known {
         let mut state = self.state();
         let fits = |call: &NamedCall| {
             call.key.session() == fingerprint.session
                 && call.asker.as_deref() == fingerprint.asker
                 && call.digest == fingerprint.digest
+                && call.mode.as_deref() == mode
         };
-        if let Some(index) = state.coming.iter().position(fits) {
-            return state.coming.remove(index).map_or(Known::Unknown, |call| Known::Named(call.key));
+        let taken = state.coming.iter().position(fits).and_then(|index| state.coming.remove(index));
+        if let Some(call) = taken {
+            let key = call.key.clone();
+            push(&mut state.taken, call, MAX_TAKEN);
+            return Known::Named(key);
         }
         match state.over.iter().position(fits) {
             Some(index) => {
@@ -128,17 +146,27 @@ impl Calls {
         }
     }
 
+    /// A hook beside the dialog of this call waits on its ask, or was told the outcome.
+    pub(super) fn serve(&self, key: AskKey) {
+        push(&mut self.state().served, key, MAX_TAKEN);
+    }
+
+    /// Whether a hook was served. The hook of another settings file, for the same call, must be told the same.
+    pub(super) fn is_served(&self, key: &AskKey) -> bool {
+        self.state().served.contains(key)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // No code that holds this lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn push(calls: &mut VecDeque<NamedCall>, call: NamedCall, limit: usize) {
-    if calls.len() == limit {
-        calls.pop_front();
+fn push<T>(queue: &mut VecDeque<T>, last: T, limit: usize) {
+    if queue.len() == limit {
+        queue.pop_front();
     }
-    calls.push_back(call);
+    queue.push_back(last);
 }
 
 #[cfg(test)]
@@ -154,6 +182,7 @@ mod tests {
             key: key(id),
             asker: Some("7".into()),
             subagent: subagent.map(Into::into),
+            mode: None,
             digest: digest.into(),
             project: None,
         }
@@ -169,10 +198,31 @@ mod tests {
         for (id, digest) in [("t1", "a"), ("t2", "b"), ("t3", "a")] {
             calls.announce(call(id, digest, None));
         }
-        assert_eq!(calls.take(fingerprint("8", "a")), Known::Unknown);
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t1")));
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t3")));
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Unknown);
+        assert_eq!(calls.take(fingerprint("8", "a"), None), Known::Unknown);
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Named(key("t1")));
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Named(key("t3")));
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Unknown);
+    }
+
+    #[test]
+    fn the_hooks_of_two_settings_files_name_the_same_calls() {
+        let calls = Calls::default();
+        let by_other = |id: &str| NamedCall { mode: Some("auto".into()), ..call(id, "a", None) };
+        // Two equal calls at once, in the worst order.
+        for announced in [call("t1", "a", None), call("t2", "a", None), by_other("t1"), by_other("t2")] {
+            calls.announce(announced);
+        }
+        assert_eq!(calls.with_id("t1").len(), 2);
+        for mode in [None, Some("auto")] {
+            assert_eq!(calls.take(fingerprint("7", "a"), mode), Known::Named(key("t1")));
+        }
+        for mode in [Some("auto"), None] {
+            assert_eq!(calls.take(fingerprint("7", "a"), mode), Known::Named(key("t2")));
+            assert_eq!(calls.take(fingerprint("7", "a"), mode), Known::Unknown);
+        }
+        // The same hook uses a name again. Nobody knows which call that is.
+        calls.announce(call("t1", "a", None));
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Unknown);
     }
 
     #[test]
@@ -193,9 +243,9 @@ mod tests {
         calls.end(&key("t1"), Some("7"));
         // The next equal call is another call, and has its own name.
         calls.announce(call("t2", "a", None));
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Named(key("t2")));
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Over);
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Unknown);
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Named(key("t2")));
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Over);
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Unknown);
     }
 
     #[test]
@@ -204,11 +254,11 @@ mod tests {
         calls.announce(call("t1", "a", None));
         calls.announce(call("t2", "b", Some("sub")));
         calls.end_all("s", Some("7"), Some(None));
-        assert_eq!(calls.take(fingerprint("7", "a")), Known::Over);
-        assert_eq!(calls.take(fingerprint("7", "b")), Known::Named(key("t2")));
+        assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Over);
+        assert_eq!(calls.take(fingerprint("7", "b"), None), Known::Named(key("t2")));
         calls.announce(call("t3", "b", Some("sub")));
         calls.end_all("s", Some("7"), None);
-        assert_eq!(calls.take(fingerprint("7", "b")), Known::Over);
+        assert_eq!(calls.take(fingerprint("7", "b"), None), Known::Over);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use crate::ask::{
     Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{AskPage, Filter, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
+use crate::store::{AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
 
 use calls::Calls;
 pub use calls::NamedCall;
@@ -262,6 +262,13 @@ impl Registry {
     /// What the asker needs for its reply, as it was handed in.
     pub async fn detail(&self, id: AskId) -> Result<String, StoreError> {
         self.0.store.detail(id).await
+    }
+
+    /// Notes that the hook of an agent has called. If that cannot be saved, the next call tries again.
+    pub async fn hook_has_called(&self) {
+        if let Err(error) = self.0.store.reach(Milestone::HookCall).await {
+            tracing::warn!(%error, "the first call of a hook is not noted");
+        }
     }
 
     /// The asks that a filter shows, newest first. Open asks come from memory, so it does not matter how many are settled. A search needs

@@ -42,10 +42,10 @@ impl Registry {
         self.0.calls.announce(call);
     }
 
-    /// Opens the ask of a call that an agent is about to make. The asker comes later.
-    pub async fn announce(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
+    /// Opens the ask of a call that an agent is about to make. The asker comes later. See [`NamedCall`] for `mode`.
+    pub async fn announce(&self, new: NewAsk, mode: Option<String>) -> Result<Arc<Ask>, OpenError> {
         let ask = self.open(new).await?;
-        self.announce_call(NamedCall::of(&ask));
+        self.announce_call(NamedCall { mode, ..NamedCall::of(&ask) });
         Ok(ask)
     }
 
@@ -62,21 +62,49 @@ impl Registry {
     }
 
     /// Parks an asker that does not name its call: on the ask that its call has opened, or on one of its own. See
-    /// [`attach`](Self::attach) for `resumed`.
-    pub async fn attach_to_race(&self, mut new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+    /// [`attach`](Self::attach) for `resumed`, and [`NamedCall`] for `mode`.
+    pub async fn attach_to_race(
+        &self,
+        mut new: NewAsk,
+        mode: Option<&str>,
+        resumed: bool,
+    ) -> Result<Attached, OpenError> {
         let session = new.key.session().to_owned();
         let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
         let asker = new.asker.clone();
         let fingerprint = Fingerprint { session: &session, asker: asker.as_deref(), digest: &digest };
         if !new.kind.is_announced() {
             // Only the ask of this very call will do. The answer to an equal call was not given for this one.
-            match self.0.calls.take(fingerprint) {
-                // A name that was used before would bring back the answer of that time.
-                Known::Named(key) if self.get(&key).await?.is_none() => new.key = key,
-                Known::Named(_) | Known::Unknown => {}
+            match self.0.calls.take(fingerprint, mode) {
+                Known::Named(key) => match self.get(&key).await? {
+                    None => new.key = key,
+                    // Another settings file has the hook, too, and its hook came first.
+                    Some(ask) if ask.is_open() && check_same(&ask, &new).is_ok() => new.key = key,
+                    // A name that was used before would bring back the answer of that time.
+                    Some(_) => {}
+                },
+                Known::Unknown => {}
                 Known::Over => return Ok(Attached::Over),
             }
             return self.attach(new, resumed).await;
+        }
+        while let Known::Named(key) = self.0.calls.take(fingerprint, mode) {
+            // The hook of another settings file may wait there already.
+            if let Some(parked) = self.0.open.park(&key) {
+                self.0.calls.serve(key);
+                return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
+            }
+            if let Some(ask) = self.0.open.claim_named(&key) {
+                self.0.calls.serve(key);
+                return Ok(Attached::Settled(ask));
+            }
+            // That hook may also have been told the outcome. Otherwise no dialog came for this call, and the next one that fits is meant.
+            if self.0.calls.is_served(&key)
+                && let Some(ask) = self.get(&key).await?
+                && ask.stands_for_returning_asker()
+            {
+                return Ok(Attached::Settled(ask));
+            }
         }
         if let Some(parked) = self.0.open.park_matching(fingerprint) {
             return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));

@@ -252,7 +252,7 @@ async fn play(steps: &[Step]) {
             Step::Announce(id) => drop(registry.open(racing(&id.to_string())).await.unwrap()),
             Step::Dialog => {
                 let unnamed = racing(&format!("unnamed-{number}"));
-                if let Attached::Waiting(wait) = registry.attach_to_race(unnamed, false).await.unwrap() {
+                if let Attached::Waiting(wait) = registry.attach_to_race(unnamed, None, false).await.unwrap() {
                     waits.push(tokio::spawn(wait.end()));
                 }
             }

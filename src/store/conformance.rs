@@ -7,6 +7,7 @@
 mod away;
 mod commands;
 mod devices;
+mod milestones;
 mod order;
 mod queries;
 
@@ -146,6 +147,9 @@ macro_rules! conformance {
                 away::away_lasts_until_its_end_and_survives_reopening,
                 away::a_project_has_one_away_note,
                 away::away_can_be_ended,
+                milestones::a_milestone_outlasts_the_asks,
+                milestones::an_ask_of_an_agent_is_a_call_of_its_hook,
+                milestones::an_answer_of_a_person_is_an_answer,
             }
         }
     )+};

@@ -15,6 +15,7 @@
 mod conformance;
 mod device;
 mod error;
+mod milestone;
 mod query;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -29,6 +30,7 @@ use crate::ask::{Ask, AskId, AskKey, Away, Change, Cursor, Host, NewAsk, Receipt
 
 pub use device::{Device, DeviceKind};
 pub use error::StoreError;
+pub use milestone::Milestone;
 pub use query::{AskPage, Changes, Filter, Opened, Settling, Snapshot, StateFilter};
 #[cfg(test)]
 pub use sqlite::OtherWriter;
@@ -186,6 +188,16 @@ impl Store {
     /// Forgets what is said for one project, or for all without one. Returns what was on until now.
     pub async fn end_away(&self, project: Option<String>, now: Timestamp) -> Result<Vec<Away>, StoreError> {
         self.0.end_away(project, now).await
+    }
+
+    /// Whether something has happened at least once, as far as the store knows. It stays true whatever is forgotten.
+    pub async fn has_reached(&self, milestone: Milestone) -> Result<bool, StoreError> {
+        self.0.has_reached(milestone).await
+    }
+
+    /// Notes that something has happened. The store notes by itself what asks and their outcomes prove.
+    pub async fn reach(&self, milestone: Milestone) -> Result<(), StoreError> {
+        self.0.reach(milestone).await
     }
 
     /// Returns when the store cannot be trusted any more. From then on it refuses everything.

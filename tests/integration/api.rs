@@ -255,6 +255,7 @@ fn the_description_covers_every_route_and_each_needs_a_token() {
         "get /v1/pairing/{id}",
         "get /v1/previews/{name}",
         "get /v1/projects",
+        "get /v1/setup",
         "get /v1/version",
         "post /v1/asks",
         "post /v1/asks/{key}/answer",

@@ -63,6 +63,48 @@ fn changes_are_streamed_live_in_order() {
     assert_eq!(events[2].2["cursor"], events[2].0.to_string());
 }
 
+/// Opens a stream, and says when each of its first three comments came.
+fn comments(world: &World, query: &str) -> [Duration; 3] {
+    let started = Instant::now();
+    let line = format!("GET /v1/events{query}");
+    let headers = world.headers().into_iter().chain([("last-event-id".to_owned(), "0".to_owned())]).collect();
+    let (reply, mut body) = Request { line: &line, headers, body: b"" }.stream(&world.address()).unwrap();
+    reply.expect(200);
+    let mut events = 0;
+    let times = [0; 3].map(|_| {
+        loop {
+            let mut line = String::new();
+            assert_ne!(body.read_line(&mut line).unwrap(), 0, "the stream ended");
+            match line.trim_end() {
+                ":" => return started.elapsed(),
+                line => events += usize::from(line.starts_with("event: ")),
+            }
+        }
+    });
+    assert_eq!(events, 1, "a comment keeps no event back");
+    times
+}
+
+#[test]
+fn a_stream_begins_with_a_comment_and_repeats_it_as_often_as_the_reader_wants() {
+    let mut world = World::new();
+    drop(world.daemon());
+    world.post("/v1/asks", &json!({"questions": [question("Which?")]})).expect(201);
+    let [first, second, third] = comments(&world, "?heartbeat=1");
+    assert!(second - first >= Duration::from_millis(500) && third - second >= Duration::from_millis(500));
+    assert!(third < Duration::from_secs(9), "{third:?} is longer than the default");
+    // The first line of any stream is the comment, also if there are events to send.
+    let headers = world.headers().into_iter().chain([("last-event-id".to_owned(), "0".to_owned())]).collect();
+    let request = Request { line: "GET /v1/events", headers, body: b"" };
+    let (_, body) = request.stream(&world.address()).unwrap();
+    let lines: Vec<_> = body.lines().take(6).map(Result::unwrap).collect();
+    let comment = lines.iter().position(|line| line.trim_end() == ":").unwrap();
+    assert!(lines[..comment].iter().all(|line| !line.starts_with("id:")), "{lines:?}");
+    for wrong in ["0", "31", "-1", "1.5", "soon", ""] {
+        world.get(&format!("/v1/events?heartbeat={wrong}")).expect(400);
+    }
+}
+
 #[test]
 fn unknown_events_of_a_newer_version_do_not_hide_the_events_after_them() {
     let mut world = World::new();

@@ -43,6 +43,7 @@ fn no_command_hangs() {
         &["ask", "Which?", "-o", "A"],
         &["resume"],
         &["pair"],
+        &["phone"],
     ];
     thread::scope(|scope| {
         for arguments in commands {

@@ -250,3 +250,17 @@ fn the_fifth_and_the_sixth_schema_still_load_and_are_searched() {
         assert_eq!(world.get("/v1/asks?state=settled").expect(200).json()["damaged"], 1);
     }
 }
+
+#[test]
+fn the_seventh_schema_still_loads_and_is_searched() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v7.sql")).unwrap();
+    drop(connection);
+    drop(world.daemon());
+    let list = world.get("/v1/asks?state=all&text=WHICH").expect(200).json();
+    assert_eq!((&list["asks"][0]["key"], list["asks"].as_array().unwrap().len()), (&json!("s5__answered"), 1));
+    let hook = world.hook(&call("s5", "answered", &[question("Which?")]));
+    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
+}

@@ -2,7 +2,7 @@
 //!
 //! - One thread owns the connection that writes, and everybody else sends it work (`commit`). What waits together is committed together.
 //! - Another thread has a connection that only reads (`reader`), for what may take long.
-//! - `asks`, `events`, `list`, `devices` and `away` are the statements; `row` turns rows into asks.
+//! - `asks`, `events`, `list`, `devices`, `away` and `milestones` are the statements; `row` turns rows into asks.
 //! - `texts` is what is searched, `grams` the words of its index, `indexing` when the index is brought up to date, `search` the search.
 //! - `schema` prepares a file, `clock` carries deadlines across restarts, `files` notices when somebody changes the files, `sums` when
 //!   somebody changes a row.
@@ -19,6 +19,7 @@ mod files;
 mod grams;
 mod indexing;
 mod list;
+mod milestones;
 #[cfg(test)]
 mod other_writer;
 mod reader;
@@ -36,10 +37,11 @@ use rusqlite::Connection;
 
 use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, Receipt, Settlement};
 
-use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Opened, Settling, Sink, Snapshot, StoreError};
+use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Milestone, Opened, Settling, Sink, Snapshot, StoreError};
 
 pub use check::{check, check_version, is_locked};
 use commit::{Context, Owner};
+use milestones::Milestones;
 #[cfg(test)]
 pub use other_writer::OtherWriter;
 use reader::Reader;
@@ -72,7 +74,7 @@ impl Opening {
 
     pub(super) fn start(self, sink: Sink) -> Result<Sqlite, StoreError> {
         let (owner, reader) = Owner::start(self.connection, self.path, sink)?;
-        Ok(Sqlite { owner, reader, host: self.host })
+        Ok(Sqlite { owner, reader, host: self.host, milestones: Milestones::default() })
     }
 }
 
@@ -84,11 +86,11 @@ fn snapshot(connection: &mut Connection) -> rusqlite::Result<Snapshot> {
     Ok(snapshot)
 }
 
-/// Whether an ask that is settled is noted for the search index.
+/// What is kept beside an ask that is settled: its text for the search, and that there was an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Searchable {
-    Yes,
-    No,
+enum Beside {
+    Written,
+    Left,
 }
 
 /// See [`super::Store`].
@@ -97,6 +99,7 @@ pub(super) struct Sqlite {
     owner: Owner,
     reader: Reader,
     host: Host,
+    milestones: Milestones,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -116,6 +119,28 @@ impl Sqlite {
         at: Timestamp,
         per_session: u32,
     ) -> Result<Opened, StoreError> {
+        let milestone = Some(Milestone::HookCall).filter(|milestone| new.is_of_hook() && !self.knows(*milestone));
+        let opened = match self.try_open(Arc::clone(&new), at, per_session, milestone).await {
+            // A question counts, whether or not it is noted as the first one.
+            Err(StoreError::Damaged(error)) if milestone.is_some() => {
+                tracing::error!(error, "the first call of a hook may not be noted: the store is damaged");
+                return self.try_open(new, at, per_session, None).await;
+            }
+            opened => opened?,
+        };
+        if let (Some(milestone), Opened::New(_)) = (milestone, &opened) {
+            self.has_saved(milestone);
+        }
+        Ok(opened)
+    }
+
+    async fn try_open(
+        &self,
+        new: Arc<NewAsk>,
+        at: Timestamp,
+        per_session: u32,
+        milestone: Option<Milestone>,
+    ) -> Result<Opened, StoreError> {
         let host = self.host.clone();
         self.owner
             .call(true, move |context| {
@@ -127,28 +152,31 @@ impl Sqlite {
                     return Ok(Opened::Full);
                 }
                 let id = asks::insert(context.connection, &new, &host, at)?;
+                if let Some(milestone) = milestone {
+                    milestones::write(context.connection, milestone)?;
+                }
                 change(context, id, ChangeKind::Opened, at, None).map(Opened::New)
             })
             .await
     }
 
     pub(super) async fn settle(&self, id: AskId, settlement: Settlement) -> Result<Settling, StoreError> {
-        match self.try_settle(id, settlement.clone(), Searchable::Yes).await {
+        let settled = match self.try_settle(id, settlement.clone(), Beside::Written).await {
             // An answer counts, whether or not a search finds it later.
             Err(StoreError::Damaged(error)) => {
                 tracing::error!(id = id.0, error, "searches may miss a question: the store is damaged");
-                self.try_settle(id, settlement, Searchable::No).await
+                return self.try_settle(id, settlement, Beside::Left).await;
             }
-            settled => settled,
+            settled => settled?,
+        };
+        if matches!(&settled, Settling::Won(ask) if ask.was_answered_here()) {
+            self.has_saved(Milestone::Answer);
         }
+        Ok(settled)
     }
 
-    async fn try_settle(
-        &self,
-        id: AskId,
-        settlement: Settlement,
-        searchable: Searchable,
-    ) -> Result<Settling, StoreError> {
+    async fn try_settle(&self, id: AskId, settlement: Settlement, beside: Beside) -> Result<Settling, StoreError> {
+        let knows_answer = self.knows(Milestone::Answer);
         self.owner
             .call(true, move |context| {
                 if asks::settle(context.connection, id, &settlement)? {
@@ -156,8 +184,11 @@ impl Sqlite {
                     // whoever asks for the detail gets the error.
                     let detail = asks::detail(context.connection, id).ok();
                     let ask = change(context, id, ChangeKind::Settled, settlement.at, detail)?;
-                    if searchable == Searchable::Yes {
+                    if beside == Beside::Written {
                         texts::write(context.connection, &ask)?;
+                        if ask.was_answered_here() && !knows_answer {
+                            milestones::write(context.connection, Milestone::Answer)?;
+                        }
                     }
                     return Ok(Settling::Won(ask));
                 }

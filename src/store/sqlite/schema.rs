@@ -12,7 +12,7 @@ use crate::durable;
 use crate::store::StoreError;
 
 use super::error::is_damage;
-use super::texts;
+use super::{milestones, texts};
 
 /// How long to wait for another program that holds the file. Only a tool that a person runs can.
 pub(super) const BUSY: Duration = Duration::from_secs(1);
@@ -128,6 +128,11 @@ const MIGRATIONS: &[&str] = &[
     INSERT INTO grams (grams, rank) VALUES ('automerge', 0);
     INSERT INTO grams (grams, rank) VALUES ('crisismerge', 1000);
 ",
+    "
+    CREATE TABLE milestones (                           -- what has happened at least once; filled when the file is opened
+        name TEXT PRIMARY KEY
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// The schema that this version writes.
@@ -138,6 +143,9 @@ const FIRST_WITH_HOST: u32 = 5;
 
 /// The first schema with the searched texts.
 const FIRST_WITH_TEXTS: u32 = 7;
+
+/// The first schema that knows what has happened at least once.
+const FIRST_WITH_MILESTONES: u32 = 8;
 
 /// Checks that the file is ours and has a schema that this version knows. Returns that schema. A file without tables becomes ours, but
 /// only if there cannot have been a store before (`is_first`). Otherwise its content was lost, and people must learn that.
@@ -191,11 +199,11 @@ pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) 
     let version = check(connection, is_first)?;
     configure(connection)?;
     if version < NEWEST {
-        match migrate(connection, version, host, Texts::All) {
+        match migrate(connection, version, host, OlderAsks::Read) {
             // The daemon must start all the same, and after a damaged page nothing can be committed.
             Err(error) if is_damage(&error) => {
                 tracing::error!(%error, "searches miss older questions: the store is damaged");
-                migrate(connection, version, host, Texts::None)?;
+                migrate(connection, version, host, OlderAsks::Skipped)?;
             }
             migrated => migrated?,
         }
@@ -207,14 +215,14 @@ pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) 
     Ok(())
 }
 
-/// Which asks of an older schema can be searched.
+/// Whether the asks of an older schema are read, so that they can be searched and count as milestones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Texts {
-    All,
-    None,
+enum OlderAsks {
+    Read,
+    Skipped,
 }
 
-fn migrate(connection: &mut Connection, version: u32, host: &Host, texts: Texts) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection, version: u32, host: &Host, asks: OlderAsks) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version as usize..] {
         transaction.execute_batch(migration)?;
@@ -222,8 +230,11 @@ fn migrate(connection: &mut Connection, version: u32, host: &Host, texts: Texts)
     if version < FIRST_WITH_HOST {
         transaction.execute("UPDATE asks SET host = ?1 WHERE host IS NULL", [host.as_str()])?;
     }
-    if version < FIRST_WITH_TEXTS && texts == Texts::All {
+    if version < FIRST_WITH_TEXTS && asks == OlderAsks::Read {
         texts::write_all(&transaction)?;
+    }
+    if version < FIRST_WITH_MILESTONES && asks == OlderAsks::Read {
+        milestones::write_all(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", NEWEST)?;

@@ -2,6 +2,7 @@
 
 use super::searching::{answering, on_owner, places, search, searching, settled};
 use super::*;
+use crate::ask::Origin;
 
 /// Damages the index so that SQLite notices.
 async fn damage_index(store: &Sqlite) {
@@ -138,6 +139,21 @@ async fn a_damaged_table_of_what_waits_keeps_no_answer_from_being_saved() {
 }
 
 #[tokio::test]
+async fn a_damaged_table_of_milestones_keeps_no_question_and_no_answer_from_being_saved() {
+    let world = World::new();
+    world.store.close().await;
+    zero_page(&world.dir.path().join("asks.db"), "milestones", Page::Root);
+    let world = world.reopened().await;
+    let new = NewAsk { origin: Origin::ClaudeCode, ..new_ask("s__t", 10) };
+    let open = id(world.store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
+    let Settling::Won(_) = world.store.settle(open, answering("Which database?", "SQLite")).await.unwrap() else {
+        panic!("it was open");
+    };
+    let world = world.reopened().await;
+    assert!(world.store.ask("s__t".parse().unwrap()).await.unwrap().unwrap().settlement.is_some());
+}
+
+#[tokio::test]
 async fn a_damaged_store_of_an_older_version_opens_all_the_same() {
     let world = World::new();
     for n in 0..200 {
@@ -146,7 +162,7 @@ async fn a_damaged_store_of_an_older_version_opens_all_the_same() {
     world.store.close().await;
     let path = world.dir.path().join("asks.db");
     let before_the_index = "DROP TABLE waiting; DROP TABLE texts; DROP TABLE gone; DROP TABLE grams;
-        PRAGMA user_version = 6;";
+        DROP TABLE milestones; PRAGMA user_version = 6;";
     Connection::open(&path).unwrap().execute_batch(before_the_index).unwrap();
     zero_page(&path, "asks", Page::FirstLeaf);
     let world = world.reopened().await;
