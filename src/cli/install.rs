@@ -12,6 +12,7 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_program;
 use super::settings::{Options, print_diff, report, shown};
+use super::sharing;
 use super::{paths, print_json};
 use crate::claude_code::Mode;
 use crate::claude_code::settings::coverage::{Choice, Coverage, list};
@@ -36,6 +37,7 @@ use crate::text::one_line;
     answerback install                      # for the project in the current directory\n  \
     answerback install --project ~/shop     # for another one\n  \
     answerback install --local              # for you alone in this project\n  \
+    answerback install --shared             # for everybody who uses the repository\n  \
     answerback install --user               # for you in all projects\n  \
     answerback install --permissions        # permissions, too\n  \
     answerback install --all                # permissions and forms, too\n  \
@@ -45,6 +47,12 @@ use crate::text::one_line;
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
+    /// Write the hook so that everybody can use the file: it is found in the PATH or in ~/.local/bin, and where it is not, Claude Code is as
+    /// without it
+    ///
+    /// The file then stays so if you run this command again. To write the path of your own hook again, run `answerback uninstall` first.
+    #[arg(long, conflicts_with_all = ["local", "user"])]
+    shared: bool,
     #[command(flatten)]
     waits: WaitArgs,
     /// How questions are handled
@@ -109,7 +117,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     // Asking takes a moment, and what is written seldom depends on it.
     let version = LazyCell::new(claude_version::installed);
     let any_version = is_plain(&hook) && args.mode == Mode::Auto;
-    let invocation = Invocation::of(&hook, args.mode, if any_version { None } else { *version });
+    let invocation = match args.shared {
+        true => Invocation::Shared,
+        false => Invocation::of(&hook, args.mode, if any_version { None } else { *version }),
+    };
 
     let paths = paths()?;
     let settings = Settings::at(&place.file, &paths)?;
@@ -123,11 +134,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
 
     let wanted = Wanted { invocation, mode: args.mode, choice: args.waits.choice(), version: &|| *version };
-    let change = if dry_run { settings.preview_install(&wanted)? } else { settings.install(&wanted)? };
-    let coverage = coverage_after(&change);
+    let preview = settings.preview_install(&wanted)?;
+    sharing::refuse_own_path(&preview, settings.path(), &place.scope)?;
+    let change = if dry_run { preview } else { settings.install(&wanted)? };
+    let after = look_after(&change);
+    let coverage = after.as_ref().map_or(Coverage::NONE, Coverage::of);
+    let invocation = after.as_ref().map_or(&wanted.invocation, |after| wanted.invocation_for(after));
     if json {
         let mut report = report(&change, settings.path(), dry_run);
-        report["command"] = wanted.invocation.command().into();
+        report["command"] = invocation.command().into();
         report["coverage"] = json!(coverage);
         print_json(&report)?;
         return Ok(Exit::Success);
@@ -146,13 +161,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if change.is_change() && !dry_run {
         tell_what_comes(coverage, args.mode, &place.scope);
     }
+    if !dry_run {
+        sharing::tell(invocation, settings.path(), &place);
+    }
     Ok(Exit::Success)
 }
 
-/// What comes to Answerback with the file as it is after this change.
-fn coverage_after(change: &Change) -> Coverage {
-    let look = change.after.as_deref().and_then(|after| Look::at(after).ok());
-    look.map_or(Coverage::NONE, |look| Coverage::of(&look))
+/// The file as it is after this change.
+fn look_after(change: &Change) -> Option<Look> {
+    change.after.as_deref().and_then(|after| Look::at(after).ok())
 }
 
 fn tell_what_comes(coverage: Coverage, mode: Mode, scope: &Scope) {

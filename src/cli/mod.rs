@@ -37,6 +37,7 @@ mod overview;
 mod pair;
 mod pending;
 mod permission_tool;
+mod phone;
 mod programs;
 mod qr;
 mod restart;
@@ -44,6 +45,7 @@ mod resume;
 mod run;
 mod settings;
 mod settle;
+mod sharing;
 mod show;
 mod status;
 mod stop;
@@ -51,6 +53,7 @@ mod subject;
 mod time;
 mod tree;
 mod uninstall;
+mod unsent;
 mod which;
 
 use std::io::{self, Write};
@@ -98,6 +101,7 @@ enum Command {
     Grants(grants::Args),
     Ask(ask::Args),
     Open(open::Args),
+    Phone(phone::Args),
     Pair(pair::Args),
     Devices(devices::Args),
     Run(run::Args),
@@ -132,6 +136,7 @@ pub fn run() -> ExitCode {
         Command::Grants(args) => grants::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Open(args) => open::run(&args),
+        Command::Phone(args) => phone::run(&args),
         Command::Pair(args) => pair::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Run(args) => run::run(&args),

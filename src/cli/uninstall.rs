@@ -6,12 +6,13 @@ use anstream::eprintln;
 use answerback_hook::paths::Paths;
 use serde_json::Value;
 
+use crate::claude_code::settings::scope::claude_dir;
 use crate::claude_code::settings::{Outcome, Settings, installed_files};
 
 use super::exit::Exit;
 use super::explain::explain;
 use super::settings::{Options, print_diff, report, shown};
-use super::{paths, print_json};
+use super::{paths, print_json, sharing};
 
 /// Take the hook out of Claude Code's settings
 ///
@@ -34,9 +35,15 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let paths = paths()?;
     if !args.everywhere {
-        let report = uninstall(&args.options.place()?.file, &paths, &args.options)?;
+        let place = args.options.place()?;
+        let report = uninstall(&place.file, &paths, &args.options)?;
         if args.options.json {
             print_json(&report)?;
+            return Ok(Exit::Success);
+        }
+        for scope in sharing::others_with_hook(&place.file, &place.scope) {
+            let file = shown(&claude_dir().map(|dir| scope.file(&dir)).unwrap_or_default());
+            eprintln!("The hook is still in {file}. To remove it there: answerback uninstall {}", scope.options());
         }
         return Ok(Exit::Success);
     }

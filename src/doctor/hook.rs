@@ -63,6 +63,8 @@ pub(super) struct Installed {
     pub(super) mode: Mode,
     /// What was chosen when it was installed.
     coverage: Coverage,
+    /// Whether the entries are written for everybody who uses the file.
+    is_shared: bool,
     /// The version of Claude Code, if it is known and the entries depend on it.
     version: Option<Version>,
     missing: Vec<String>,
@@ -107,6 +109,7 @@ impl Installed {
             scope: scope.cloned(),
             mode: entry::mode_of(&leading.handler),
             coverage,
+            is_shared: entry::is_shared(&leading.handler),
             version: if coverage == Coverage::DEFAULT { None } else { version() },
             missing: Vec::new(),
             unreadable: Vec::new(),
@@ -121,7 +124,8 @@ impl Installed {
                 Some(placed) if entry.matcher.is_none() || look::is_for(placed.matcher.as_deref(), QUESTION_TOOL) => {
                     found.compare(entry, placed, version);
                 }
-                _ if coverage::is_written(&entry.event, found.version, false) => {
+                // Others use a shared file with versions that are not known here.
+                _ if coverage::is_written(&entry.event, found.version.filter(|_| !found.is_shared), false) => {
                     found.missing.push(entry.event.clone())
                 }
                 // It would not be installed now either.
@@ -140,7 +144,10 @@ impl Installed {
 
     fn compare(&mut self, entry: &Entry, placed: &Placed, version: &dyn Fn() -> Option<Version>) {
         let event = &placed.event;
-        let program = entry::program_of(&placed.handler).unwrap_or_default();
+        let mut program = entry::program_of(&placed.handler).unwrap_or_default();
+        if let (true, Some(found)) = (entry::is_shared(&placed.handler), entry::shared_program()) {
+            program = found.to_string_lossy().into_owned();
+        }
         self.programs.entry(program).or_default().push(event.clone());
         let mut outdated = |field: &str, matters| {
             self.outdated.push(Outdated { event: event.clone(), field: field.to_owned(), matters });
@@ -234,6 +241,11 @@ impl Installed {
 
     fn check_programs(&self, hook: &Path, fix: &str) -> Vec<Finding> {
         let name = self.path.display();
+        // No other entry would help: the shell that starts Claude Code decides.
+        let dir = hook.parent().unwrap_or(hook).display();
+        let path_fix =
+            format!("Put {dir} into the PATH, before other directories with the hook, and restart Claude Code.");
+        let fix = if self.is_shared { &path_fix } else { fix };
         let mut findings = Vec::new();
         for (program, events) in &self.programs {
             let which = if self.programs.len() > 1 { format!(" ({})", list(events)) } else { String::new() };

@@ -4,6 +4,7 @@ import { Dialog } from "./lib/dialog.mjs";
 import { interactive, prompt } from "./lib/drivers/interactive.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { ask, TWO_DATABASES as DATABASE, LICENCE } from "../lib/questions.mjs";
+import { until } from "../lib/until.mjs";
 import { scenario } from "./lib/world.mjs";
 
 const DECLINED = "User declined to answer questions";
@@ -184,4 +185,23 @@ scenario("race: the same question again gets its own answer", async (world) => {
   const again = { ...race, open, dialog: await Dialog.of(race.terminal) };
   await world.daemon.answer(open, { [DATABASE.question]: "Postgres" });
   await wonElsewhere(world, again, second, { [DATABASE.question]: "Postgres" });
+});
+
+scenario("race: the session is known by its first prompt, and then by the title that the person gives it", async (world) => {
+  const [first, second] = [ask(DATABASE), ask(LICENCE)];
+  const { terminal, open } = await racing(world, first);
+  const context = async ({ key }) => world.daemon.get(`/v1/asks/${key}/context`);
+  // The client writes its records a little late.
+  await until("the first prompt as the title", async () => (await context(open)).title === "ask me");
+  assert.equal((await context(open)).terminal, true);
+  await world.daemon.answer(open, { [DATABASE.question]: "SQLite" });
+  await terminal.shows("done");
+  await terminal.press("/rename The cart");
+  await terminal.shows("/rename The cart");
+  await terminal.press("Enter");
+  await terminal.shows("Session renamed to: The cart");
+  world.model.onNextPrompt([second]);
+  await prompt(world, terminal, "ask once more");
+  const [next] = await world.daemon.opened(second);
+  assert.equal((await context(next)).title, "The cart");
 });

@@ -1,6 +1,8 @@
 //! The entries that go into settings, and recognising them there.
 
-use std::path::Path;
+use std::env;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -8,6 +10,15 @@ use crate::claude_code::{Mode, Version};
 
 /// The name of the hook's program.
 pub const PROGRAM: &str = "answerback-hook";
+
+/// What comes before the hook in a file that other people use, too. The hook is found wherever each of them has it, and without it Claude
+/// Code is told nothing: other ways to name a missing program are reported as an error with every prompt. All versions run it in a shell.
+const IF_THERE: &str = r#"PATH="$PATH:$HOME/.local/bin"; ! command -v answerback-hook >/dev/null || "#;
+
+/// The same, with the hook. Its mode follows in every case: that is how the daemon knows it from a hook that a person has installed for
+/// themselves beside it.
+const SHARED: &str =
+    r#"PATH="$PATH:$HOME/.local/bin"; ! command -v answerback-hook >/dev/null || exec answerback-hook"#;
 
 /// The first version of Claude Code that is known to run `command` with `args` without a shell.
 const EXEC_FORM: Version = Version(2, 1, 186);
@@ -34,6 +45,8 @@ pub enum Invocation {
     Exec(String),
     /// One quoted word for a shell.
     Shell(String),
+    /// For everybody who uses the file: a shell looks for the program, and does nothing if it is not there.
+    Shared,
 }
 
 impl Invocation {
@@ -52,6 +65,7 @@ impl Invocation {
     pub fn command(&self) -> &str {
         match self {
             Self::Exec(command) | Self::Shell(command) => command,
+            Self::Shared => SHARED,
         }
     }
 }
@@ -83,6 +97,22 @@ impl Entry {
 pub fn is_own(handler: &Value) -> bool {
     let is_program = |path: String| Path::new(&path).file_name().is_some_and(|name| name == PROGRAM);
     program_of(handler).is_some_and(is_program)
+}
+
+/// Whether this handler is written for everybody who uses the file.
+pub fn is_shared(handler: &Value) -> bool {
+    is_own(handler)
+        && handler.get("command").and_then(Value::as_str).is_some_and(|command| command.starts_with(IF_THERE))
+}
+
+/// The program that a shared entry runs on this machine.
+pub fn shared_program() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let own = env::home_dir().map(|home| home.join(".local/bin"));
+    let is_program = |file: &PathBuf| {
+        file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    env::split_paths(&path).chain(own).map(|dir| dir.join(PROGRAM)).find(is_program)
 }
 
 /// The program that a handler runs, as it is written there.
@@ -133,6 +163,7 @@ fn shell_command(command: &str) -> Option<Vec<String>> {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
     };
+    let command = command.strip_prefix(IF_THERE).unwrap_or(command);
     Some(shell_words(command)?.into_iter().skip_while(|word| word == "exec" || is_assignment(word)).collect())
 }
 
@@ -266,6 +297,26 @@ mod tests {
                 assert_eq!(needs_exec_form(&handler), args.is_some());
             }
         }
+    }
+
+    #[test]
+    fn a_shared_entry_is_known_again_with_its_mode() {
+        assert_eq!(SHARED, format!("{IF_THERE}exec {PROGRAM}"));
+        for mode in Mode::ALL {
+            for entry in entries(&Invocation::Shared, mode) {
+                assert!(!entry.handler.contains_key("args"), "an old version would run the path alone");
+                let handler = entry.handler.into();
+                assert!(is_own(&handler) && is_shared(&handler) && !needs_exec_form(&handler));
+                assert_eq!((mode_of(&handler), program_of(&handler).as_deref()), (mode, Some(PROGRAM)));
+            }
+        }
+        for other in
+            ["answerback-hook", "/opt/answerback-hook native", "! command -v answerback-hook || exec answerback-hook"]
+        {
+            assert!(!is_shared(&json!({"command": other})), "{other}");
+        }
+        let more = format!("{SHARED}; notify-send done");
+        assert!(!is_own(&json!({"command": more})) && !is_shared(&json!({"command": more})));
     }
 
     #[test]

@@ -26,8 +26,12 @@ pub struct Handler {
     pub matcher: Option<String>,
     /// Whether it runs our hook.
     pub is_own: bool,
+    /// Whether it is ours and written for everybody who uses the file.
+    pub is_shared: bool,
     /// What it runs.
     pub command: String,
+    /// The program in that, if it runs just one.
+    pub program: String,
     /// The mode that our hook runs in.
     pub mode: Mode,
 }
@@ -69,8 +73,13 @@ impl Look {
         self.root.pointer(pointer)
     }
 
+    /// Whether our hooks in it are written for everybody who uses the file.
+    pub(super) fn is_shared(&self) -> bool {
+        self.own().iter().any(|handler| handler.is_shared)
+    }
+
     /// Every hook in it that is ours.
-    pub(super) fn own(&self) -> Vec<Handler> {
+    pub fn own(&self) -> Vec<Handler> {
         self.handlers().into_iter().filter(|handler| handler.is_own).collect()
     }
 
@@ -85,7 +94,9 @@ impl Look {
                         event: event.clone(),
                         matcher: matcher.clone(),
                         is_own: entry::is_own(handler),
+                        is_shared: entry::is_shared(handler),
                         command: handler.get("command").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                        program: entry::program_of(handler).unwrap_or_default(),
                         mode: entry::mode_of(handler),
                     });
                 }

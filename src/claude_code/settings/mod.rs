@@ -6,6 +6,7 @@
 //! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
 //! - [`rules`] finds a permission rule and takes it out; it is pure, too.
 //! - [`scope`] knows which files there are, and [`session`] reads those of one session; [`plugin`] finds the same hooks in a plugin.
+//!   [`git`] knows whether other people get a file.
 //!
 //! At any moment, also before a `kill -9`, the file is whole, it is the old one or the new one, and nobody's edit is lost. A file that
 //! Claude Code could not read is refused, not repaired.
@@ -17,6 +18,7 @@ pub mod coverage;
 pub mod edit;
 pub mod entry;
 mod file;
+pub mod git;
 pub mod json;
 mod layout;
 mod lease;

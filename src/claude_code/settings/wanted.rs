@@ -43,10 +43,16 @@ impl fmt::Display for NoForms {
 }
 
 impl Wanted<'_> {
+    /// How the hook is called in a file with these settings. A file that was written for everybody stays so.
+    pub fn invocation_for(&self, settings: &Look) -> &Invocation {
+        if settings.is_shared() { &Invocation::Shared } else { &self.invocation }
+    }
+
     /// The entries for a file with these settings. What was chosen for it before stays, as far as nothing else is said.
     pub(super) fn entries(&self, settings: &Look) -> Result<Vec<Entry>, NoForms> {
         let coverage = self.choice.over(Coverage::chosen(settings));
-        let mut entries = entries(&self.invocation, self.mode, coverage);
+        let invocation = self.invocation_for(settings);
+        let mut entries = entries(invocation, self.mode, coverage);
         if coverage == Coverage::DEFAULT {
             return Ok(entries);
         }
@@ -54,6 +60,8 @@ impl Wanted<'_> {
         if let Some(version) = version.filter(|version| coverage.forms && *version < HAS_FORMS) {
             return Err(NoForms(version));
         }
+        // Others use a shared file with versions that are not known here.
+        let version = version.filter(|_| *invocation != Invocation::Shared);
         let there = settings.own();
         let is_there = |entry: &Entry| there.iter().any(|handler| handler.event == entry.event);
         entries.retain(|entry| is_written(&entry.event, version, is_there(entry)));
@@ -77,11 +85,11 @@ pub fn entries(invocation: &Invocation, mode: Mode, coverage: Coverage) -> Vec<E
             // Some versions show it for a moment with every call of every tool.
             handler.shift_remove("statusMessage");
         }
-        if mode != Mode::Auto {
+        if mode != Mode::Auto || *invocation == Invocation::Shared {
             match invocation {
                 Invocation::Exec(_) => handler.insert("args".into(), json!([mode.name()])),
-                Invocation::Shell(command) => {
-                    handler.insert("command".into(), format!("{command} {}", mode.name()).into())
+                Invocation::Shell(_) | Invocation::Shared => {
+                    handler.insert("command".into(), format!("{} {}", invocation.command(), mode.name()).into())
                 }
             };
         }
@@ -107,7 +115,7 @@ fn from_file(text: &str, invocation: &Invocation) -> serde_json::Result<Vec<Entr
         for Group { matcher, hooks } in serde_json::from_value::<Vec<Group>>(groups)? {
             for mut handler in hooks {
                 handler.insert("command".into(), invocation.command().into());
-                if let Invocation::Shell(_) = invocation {
+                if !matches!(invocation, Invocation::Exec(_)) {
                     handler.shift_remove("args");
                 }
                 debug_assert!(is_own(&handler.clone().into()), "{handler:?} is not known again");
@@ -201,6 +209,19 @@ mod tests {
         }
         let error = events(Some(Version(2, 1, 75)), "", forms).unwrap_err();
         assert_eq!(error.to_string(), "Claude Code 2.1.75 has no hooks for forms: they came with 2.1.76");
+    }
+
+    #[test]
+    fn a_file_for_everybody_stays_one_and_suits_every_version() {
+        let all = Choice { permissions: Some(true), forms: Some(true) };
+        let wanted =
+            |invocation| Wanted { invocation, mode: Mode::Auto, choice: all, version: &|| Some(Version(2, 1, 325)) };
+        let entries = wanted(Invocation::Shared).entries(&Look::at(b"").unwrap()).unwrap();
+        assert!(entries.iter().all(|entry| entry.event != "PostToolBatch"), "older versions would ignore the file");
+        let shared = edit::install("", &entries).unwrap();
+        assert!(Look::at(shared.as_bytes()).unwrap().is_shared());
+        let again = wanted(exec()).entries(&Look::at(shared.as_bytes()).unwrap()).unwrap();
+        assert_eq!(again, entries);
     }
 
     #[test]

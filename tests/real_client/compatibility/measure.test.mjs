@@ -4,3 +4,4 @@ import "./unattended.mjs";
 import "./permissions.mjs";
 import "./plans.mjs";
 import "./forms.mjs";
+import "./shared.mjs";

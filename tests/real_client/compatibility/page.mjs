@@ -83,12 +83,25 @@ const SECTIONS = [
       ["form_plain", "`claude -p`: a form waits, is filled in, and the server gets the values"],
     ],
   },
+  {
+    title: "A settings file that several people use",
+    about: `In the first two rows, the hook was installed with \`--shared\`. "Errors" are lines about a missing
+program: with every prompt, with every question, at the end of every turn and at the end of the
+session. A name without a path gives the same errors. Claude Code goes on all the same.`,
+    rows: [
+      ["shared", "with Answerback: answered elsewhere, the answer arrives"],
+      ["shared_missing", "without Answerback: Claude Code says"],
+      ["path_missing", "the path of a hook on another machine: Claude Code says"],
+    ],
+  },
 ];
 
 // How a value that was measured reads in a cell, and the footnote that it needs.
 const CELLS = {
   yes: ["yes"],
   no: ["no"],
+  nothing: ["nothing"],
+  errors: ["errors"],
   result: ["yes"],
   answered_in_terminal: ["yes"],
   withdrawn: ["yes"],

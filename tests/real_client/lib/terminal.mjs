@@ -7,7 +7,7 @@ export class Terminal {
   #world;
   #socket;
 
-  /** @param {import("./world.mjs").ClientWorld} world */
+  /** @param {import("../../lib/world.mjs").World} world */
   constructor(world) {
     this.#world = world;
     this.#socket = path.join(world.home, "tmux");
@@ -15,7 +15,7 @@ export class Terminal {
 
   /**
    * A terminal in the project. It runs this command line, and stays open after that has ended.
-   * @param {import("./world.mjs").ClientWorld} world
+   * @param {import("../../lib/world.mjs").World} world
    * @param {string} command
    * @param {{ columns?: number, rows?: number }} [size]
    */
@@ -29,6 +29,11 @@ export class Terminal {
   /** What is on the screen now. */
   screen() {
     return this.#tmux("capture-pane", "-p");
+  }
+
+  /** The screen with its styles as escape sequences. The first line is the column and the row of the cursor, and 0 if it is hidden. */
+  styledScreen() {
+    return this.#tmux("display-message", "-p", "#{cursor_x} #{cursor_y} #{cursor_flag}", ";", "capture-pane", "-p", "-e");
   }
 
   /** Resolves to the screen as soon as this is on it. @param {string | RegExp} what */
@@ -98,6 +103,7 @@ export class Terminal {
 
   /** @param {...string} args */
   async #tmux(...args) {
+    /** @type {Record<string, string>} */
     const env = { ...this.#world.personsEnv, TERM: "xterm-256color", LANG: "C.UTF-8" };
     env.PATH = `${this.#world.bin}:${env.PATH}`;
     const run = this.#world.spawn("tmux", ["-S", this.#socket, "-f", "/dev/null", ...args], { env });
