@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::explain::{explain, hinted};
 use super::options;
 use super::settle::refuse_inside_agent;
-use super::{choose, client, ended, which};
+use super::{choose, client, ended, unsent, which};
 
 /// A text this long is hardly ever part of a key by accident.
 const UNLIKELY_BY_ACCIDENT: usize = 4;
@@ -75,6 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     let client = client()?;
     let open = client.open_asks()?.asks;
+    unsent::tell_overtaken(&client, &open);
     if args.all {
         return choose_all(&client, open);
     }
@@ -116,6 +117,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let draft = AnswerRequest { edited, id: Some(ask.id), ..draft };
     tell(&ended::settled(client.answer(&ask.key, &draft))?);
+    unsent::tell_and_forget(&client, ask);
     Ok(Exit::Success)
 }
 
@@ -169,7 +171,7 @@ fn is_label(ask: &AskView, answer: &str) -> bool {
 /// The ask, and the words that are not its key. With one open question, the first word is its key, an option of it, or text for
 /// it; a word that looks like a key and is none is an error, and never an answer. `settled` finds the settled ask that a key may
 /// belong to.
-fn meant<'a, 'b>(
+pub(super) fn meant<'a, 'b>(
     open: &'a [AskView],
     words: &'b [String],
     settled: impl FnOnce(&str) -> anyhow::Result<Option<AskView>>,

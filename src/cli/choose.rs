@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use crate::api::{AnswerRequest, AskView, DismissRequest};
 use crate::ask::{Kind, form};
 use crate::client::{Client, ClientError};
-use crate::picker::{self, Matter, Picked, Title};
-use crate::text::{StyledLine, one_line, sanitise};
+use crate::picker::{self, Draft, Matter, Picked, Title};
+use crate::text::StyledLine;
 
 use super::exit::Exit;
 use super::explain::hinted;
 use super::subject::revealed;
+use super::unsent::{self, Drafts};
 use super::{answer, ended, settle, subject, time, tree};
 
 /// A label of so many characters fits on one row of the list in most terminals.
@@ -22,7 +23,7 @@ const ROW: usize = 60;
 /// How much of a session's id is shown.
 const SESSION: usize = 8;
 
-/// Lets a person choose, and sends the choice.
+/// Lets a person choose, and sends the choice. What they enter and do not send is kept until the ask is settled.
 pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
     let (watching, key) = (client.clone(), ask.key.clone());
     // A daemon that cannot be reached has no news. The picker asks again.
@@ -46,51 +47,63 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
         sent = Some((request, result));
         faults
     };
-    let picked =
-        picker::pick(&title(ask), &matter(ask), &ask.questions, settled, send).map_err(|error| match error.kind() {
-            io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
-            _ => error.into(),
-        })?;
-    match picked {
+    let drafts = Drafts::of(client.paths());
+    let before = drafts.load(ask);
+    let (mut entered, mut kept) = (before.clone(), Ok(()));
+    let keep = |draft: &Draft| {
+        kept = drafts.keep(ask, draft);
+        entered.clone_from(draft);
+    };
+    let picked = picker::pick(&title(ask), &matter(ask), &ask.questions, &before, settled, send, keep);
+    let picked = picked.map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
+        _ => error.into(),
+    })?;
+    let (result, request) = match &picked {
         Picked::Answer { .. } => {
             let Some((request, result)) = sent else { return Ok(Exit::Failure) };
-            match ended::settled(result) {
-                Ok(settled) => answer::tell(&settled),
-                Err(error) => {
-                    keep_words(&request);
-                    return Err(error);
-                }
-            }
+            (result, Some(request))
         }
         Picked::Dismiss { reason } => {
-            let dismissed = client.dismiss(&ask.key, &DismissRequest { reason });
-            settle::tell("Dismissed", &ended::settled(dismissed)?);
+            (client.dismiss(&ask.key, &DismissRequest { reason: reason.clone(), id: Some(ask.id) }), None)
         }
-        Picked::Release => {
-            settle::tell("Released to the terminal", &ended::settled(client.release(&ask.key))?);
-        }
+        Picked::Release => (client.release(&ask.key, Some(ask.id)), None),
         Picked::Quit => {
             eprintln!("Nothing was sent; the question stays open.");
+            match kept {
+                Ok(()) if entered.is_empty() => {}
+                Ok(()) => eprintln!("What you entered is kept for the next time."),
+                Err(error) => {
+                    eprintln!("What you entered could not be kept: {error}");
+                    unsent::tell(&entered);
+                }
+            }
             return Ok(Exit::Interrupted);
         }
         Picked::Gone(how) => {
             eprintln!("{how}");
+            unsent::tell(&entered);
+            drafts.forget(ask);
             return Ok(Exit::Closed);
         }
+    };
+    let was_overtaken = matches!(&result, Err(ClientError::Refused(problem)) if problem.ask.is_some());
+    if result.is_ok() || was_overtaken {
+        drafts.forget(ask);
+    }
+    let settled = ended::settled(result).inspect_err(|_| match &request {
+        Some(request) => unsent::tell_answer(request),
+        None => unsent::tell(&entered),
+    })?;
+    match picked {
+        Picked::Dismiss { .. } => settle::tell("Dismissed", &settled),
+        Picked::Release => {
+            settle::tell("Released to the terminal", &settled);
+            unsent::tell(&entered);
+        }
+        _ => answer::tell(&settled),
     }
     Ok(Exit::Success)
-}
-
-/// Prints the answer that could not be sent, so that the person does not lose what they typed.
-fn keep_words(request: &AnswerRequest) {
-    eprintln!("This was not sent:");
-    for (question, answer) in &request.answers {
-        let answer = answer.as_str().map_or_else(|| answer.to_string(), ToOwned::to_owned);
-        eprintln!("  {}: {}", one_line(question), sanitise(&answer));
-    }
-    for (question, note) in &request.notes {
-        eprintln!("  {} (note): {}", one_line(question), sanitise(note));
-    }
 }
 
 /// Everything that a person must see before they decide. A question is shown by its own text.

@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::access::Token;
+use crate::ask::DEMO_SESSION;
 use crate::doctor::until_arrived;
 use crate::text::sanitise;
 
@@ -34,7 +35,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let random = Token::generate()?;
     let (session, tool_use_id) =
-        (format!("demo-{}", &random.reveal()[..8]), format!("toolu_{}", &random.reveal()[8..20]));
+        (format!("{DEMO_SESSION}{}", &random.reveal()[..8]), format!("toolu_{}", &random.reveal()[8..20]));
     let key = format!("{session}__{tool_use_id}");
     let mut child = start_hook(args.wait, &call(&session, &tool_use_id)?)?;
     let client = client()?;

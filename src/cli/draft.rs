@@ -180,7 +180,11 @@ fn one_answer_only(question: &Question, given: Given<'_>) -> anyhow::Error {
 }
 
 /// `QUESTION=REST`, where the question is a text (which may have `=` in it), a header or a number.
-fn split<'a, 'b>(questions: &'a [Question], pair: &'b str, form: &str) -> anyhow::Result<(&'a Question, &'b str)> {
+pub(super) fn split<'a, 'b>(
+    questions: &'a [Question],
+    pair: &'b str,
+    form: &str,
+) -> anyhow::Result<(&'a Question, &'b str)> {
     let named = |name: &str| {
         let rest = pair.strip_prefix(name)?;
         rest.strip_prefix('=')

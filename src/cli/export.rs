@@ -62,7 +62,7 @@ pub(super) fn write(
     let mut left = most.map_or(usize::MAX, usize::from);
     while left > 0 {
         search.limit = page.min(u16::try_from(left).unwrap_or(u16::MAX));
-        let list = match client.settled_asks(&search) {
+        let list = match client.exported_asks(&search) {
             Err(ClientError::Exchange(ExchangeError::TooLong)) if page > 1 => {
                 page = page.div_ceil(4);
                 continue;

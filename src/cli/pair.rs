@@ -39,22 +39,30 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let_in(&client()?, args)
+}
+
+/// Does the same without options.
+pub(super) fn let_a_phone_in(client: &Client) -> anyhow::Result<Exit> {
+    let_in(client, &Args { name: None, json: false })
+}
+
+fn let_in(client: &Client, args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
-    let client = client()?;
     let pairing = client.begin_pairing(&PairingRequest { name: args.name.clone() })?;
     if args.json {
         print_line(&pairing)?;
     } else {
         show(&pairing)?;
     }
-    let Some(name) = until_claimed(&client, &pairing.id)? else { return over() };
+    let Some(name) = until_claimed(client, &pairing.id)? else { return over() };
     if args.json {
         print_line(&json!({"state": PairingState::Claimed, "name": name}))?;
     }
     let name = one_line(&name);
     let strong = style::STRONG;
     eprintln!("{strong}{name}{strong:#} wants to be let in, and shows six digits.");
-    if !confirm(&client, &pairing.id)? {
+    if !confirm(client, &pairing.id)? {
         return over();
     }
     if args.json {

@@ -7,7 +7,7 @@ use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::{client, ended, which};
+use super::{client, ended, unsent, which};
 
 /// Refuse to answer a question; the agent is told
 ///
@@ -39,8 +39,9 @@ pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
-    let request = DismissRequest { reason: args.reason.clone() };
+    let request = DismissRequest { reason: args.reason.clone(), id: Some(ask.id) };
     tell("Dismissed", &ended::settled(client.dismiss(&ask.key, &request))?);
+    unsent::tell_and_forget(&client, ask);
     Ok(Exit::Success)
 }
 
@@ -49,7 +50,8 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
-    tell("Released to the terminal", &ended::settled(client.release(&ask.key))?);
+    tell("Released to the terminal", &ended::settled(client.release(&ask.key, Some(ask.id)))?);
+    unsent::tell_and_forget(&client, ask);
     Ok(Exit::Success)
 }
 

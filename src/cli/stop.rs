@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         ));
     }
     for ask in &waiting {
-        match client.release(&ask.key) {
+        match client.release(&ask.key, Some(ask.id)) {
             // Somebody settled it meanwhile, which is as good.
             Ok(_) | Err(ClientError::Refused(_)) => {}
             Err(error) => return Err(error.into()),

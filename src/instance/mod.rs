@@ -264,6 +264,14 @@ pub fn is_held(paths: &Paths) -> bool {
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
+/// The fingerprint of the certificate that the daemon shows to the local network, if it has one.
+pub fn fingerprint(paths: &Paths) -> Option<String> {
+    let path = paths.tls();
+    check_private(&path).ok()?;
+    let identity: Identity = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    identity.fingerprint().ok()
+}
+
 fn remove(path: &Path) {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::draft::DraftEntry;
 use crate::ask::{MAX_TEXT, Question};
 
 /// The choices, the own words and the note for one question.
@@ -85,6 +86,36 @@ impl Entry {
             return (!question.optional).then_some(Fault::Missing);
         }
         (texts.join(", ").len() > MAX_TEXT).then_some(Fault::TooLong)
+    }
+
+    /// What is worth keeping, without the choices that approve something.
+    pub(super) fn draft(&self, question: &Question, approves: impl Fn(&str) -> bool) -> DraftEntry {
+        let labels = self.chosen.iter().filter_map(|option| question.options.get(*option)).map(|option| &option.label);
+        DraftEntry {
+            question: question.question.clone(),
+            chosen: labels.filter(|label| !approves(label)).cloned().collect(),
+            words: self.other.clone(),
+            has_words: self.has_other,
+            note: self.note.clone(),
+        }
+    }
+
+    /// Takes what was kept, as far as the question allows it.
+    pub(super) fn restore(&mut self, question: &Question, draft: &DraftEntry, approves: impl Fn(&str) -> bool) {
+        *self = Self::default();
+        for label in draft.chosen.iter().filter(|label| !approves(label)) {
+            if let Some(option) = question.options.iter().position(|option| option.label == *label) {
+                self.choose(question, option);
+            }
+        }
+        if question.free_text {
+            self.keep_other(question, &draft.words);
+            self.has_other = false;
+            if draft.has_words {
+                self.choose_other(question);
+            }
+        }
+        self.note.clone_from(&draft.note);
     }
 
     /// Whether there is nothing in it that could be lost.

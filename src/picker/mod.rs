@@ -3,6 +3,7 @@
 //! The state knows what every key means and nothing of terminals, the view turns a state and a size into lines, the screen
 //! is the only one that touches the terminal. So nearly everything can be tested without one.
 
+mod draft;
 mod editor;
 mod entry;
 mod keys;
@@ -17,6 +18,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::ask::{Kind, Question, QuestionFault};
+pub use draft::Draft;
 use state::{State, Step};
 use terminal::{Event, Screen};
 
@@ -71,16 +73,22 @@ pub enum Picked {
 /// first, the thread ends by itself and its message is ignored.
 ///
 /// `send` gets an answer before the picker is left, and says what is wrong with it. Then the person can correct it.
+///
+/// `keep` gets what has been entered and not sent, after each change. So nothing is lost, however the picker ends. `draft` is what it got
+/// last.
 pub fn pick(
     title: &Title,
     matter: &Matter,
     questions: &[Question],
+    draft: &Draft,
     settled: impl FnMut() -> Option<String> + Send + 'static,
     mut send: impl FnMut(&Picked) -> Vec<QuestionFault>,
+    mut keep: impl FnMut(&Draft),
 ) -> io::Result<Picked> {
     let mut screen = Screen::open()?;
     let watch = watch::start(settled, screen.waker()?)?;
-    let mut state = State::new(title, questions).about(matter);
+    let mut state = State::new(title, questions).about(matter).with_draft(draft);
+    let mut kept = state.draft();
     loop {
         let size = screen.size()?;
         let frame = view::render(&state, size);
@@ -89,14 +97,20 @@ pub fn pick(
         screen.draw(&frame, size)?;
         match screen.wait()? {
             Event::Keys(keys) => {
-                for key in keys {
-                    if let Step::Done(picked) = state.handle(&key) {
-                        match send(&picked) {
-                            faults if faults.is_empty() => return Ok(picked),
-                            faults => state.refuse(&faults),
-                        }
-                        // What was typed ahead was not meant for what is on the screen now.
-                        break;
+                // What was typed behind the last key was not meant for what is on the screen after a refusal, so it is dropped.
+                let done = keys.iter().find_map(|key| match state.handle(key) {
+                    Step::Done(picked) => Some(picked),
+                    Step::Stay => None,
+                });
+                let entered = state.draft();
+                if entered != kept {
+                    keep(&entered);
+                    kept = entered;
+                }
+                if let Some(picked) = done {
+                    match send(&picked) {
+                        faults if faults.is_empty() => return Ok(picked),
+                        faults => state.refuse(&faults),
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! What is on the screen, and what each key does to it. Knows no terminal and no size.
 
+mod draft;
 mod elsewhere;
 mod matter;
 

@@ -1,91 +1,32 @@
 //! `answerback answer` in a real terminal, which is tmux.
 
 use std::fs;
-use std::process::Output;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::kinds::{ATTENDED, HOSTED};
+use crate::terminal::Terminal;
 use crate::world::{ANSWERBACK, Hook, World, question, signal, until};
 
-/// A terminal in which a shell has started the picker.
-struct Terminal<'a> {
-    world: &'a World,
-    socket: String,
-}
-
-/// A server that is told to end takes a moment, and its socket with it.
-static TERMINALS: AtomicU32 = AtomicU32::new(0);
-
 impl<'a> Terminal<'a> {
-    fn open(world: &'a World, columns: u16, rows: u16) -> Self {
+    pub(crate) fn open(world: &'a World, columns: u16, rows: u16) -> Self {
         Self::open_with(world, columns, rows, "", "")
     }
 
-    /// The shell says how the picker ended and how the terminal was before and after, and stays.
-    fn open_with(world: &'a World, columns: u16, rows: u16, environment: &str, options: &str) -> Self {
-        let terminal = Self { world, socket: TERMINALS.fetch_add(1, Ordering::Relaxed).to_string() };
+    /// A terminal in which a shell has started the picker. The shell says how the picker ended and how the terminal was before and
+    /// after, and stays.
+    pub(crate) fn open_with(world: &'a World, columns: u16, rows: u16, environment: &str, options: &str) -> Self {
         let home = world.home().display();
         let script = format!(
             "stty -g > {home}/before; env {environment} {ANSWERBACK} answer {options}; code=$?; stty -g > {home}/after; \
              echo \"exit $code\"; exec sleep 600"
         );
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, &script]);
-        terminal
-    }
-
-    fn try_tmux(&self, args: &[&str]) -> Output {
-        let mut command = self.world.command("tmux");
-        command.env("TMUX_TMPDIR", self.world.home()).env("TERM", "xterm-256color");
-        command.args(["-u", "-L", &self.socket]).args(args).output().unwrap()
-    }
-
-    fn tmux(&self, args: &[&str]) -> String {
-        let output = self.try_tmux(args);
-        assert!(output.status.success(), "{args:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p"])
-    }
-
-    /// The screen, once it has this text.
-    #[track_caller]
-    fn shows(&self, text: &str) -> String {
-        let mut last = String::new();
-        until(&format!("{text:?} in\n{}", self.screen()), || {
-            last = self.screen();
-            last.contains(text).then(|| last.clone())
-        })
-    }
-
-    /// Keys by tmux's names.
-    fn press(&self, keys: &[&str]) -> &Self {
-        self.tmux(&[&["send-keys"], keys].concat());
-        self
-    }
-
-    fn type_text(&self, text: &str) -> &Self {
-        self.tmux(&["send-keys", "-l", "--", text]);
-        self
-    }
-
-    fn paste(&self, text: &str) -> &Self {
-        self.tmux(&["set-buffer", "--", text]);
-        self.tmux(&["paste-buffer", "-p", "-d"]);
-        self
-    }
-
-    fn resize(&self, columns: u16, rows: u16) {
-        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+        Self::run(world, columns, rows, &script)
     }
 
     /// The picker's process.
-    fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
         let shell = shell.trim();
         let child = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
@@ -94,7 +35,7 @@ impl<'a> Terminal<'a> {
 
     /// It has ended so, and the terminal is what it was.
     #[track_caller]
-    fn ended(&self, code: i32) -> String {
+    pub(crate) fn ended(&self, code: i32) -> String {
         let screen = self.shows(&format!("exit {code}\n"));
         let state =
             self.tmux(&["display-message", "-p", "alternate #{alternate_on} cursor #{cursor_flag} wrap #{wrap_flag}"]);
@@ -102,16 +43,6 @@ impl<'a> Terminal<'a> {
         let stty = |name: &str| fs::read_to_string(self.world.home().join(name)).unwrap();
         assert_eq!(stty("before"), stty("after"));
         screen
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the screen:\n{}", String::from_utf8_lossy(&self.try_tmux(&["capture-pane", "-p"]).stdout));
-        }
-        // The test may have ended it.
-        self.try_tmux(&["kill-server"]);
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> State<'a> {
         label.is_some_and(|option| self.kind().is_approval(&option.label))
     }
 
-    fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Kind {
         self.matter.map(|matter| matter.kind).unwrap_or_default()
     }
 

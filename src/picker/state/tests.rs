@@ -1,6 +1,7 @@
 //! Every key, on every kind of question.
 
 mod approval;
+mod drafts;
 mod several;
 
 use serde_json::{Value, json};

@@ -36,7 +36,7 @@ impl Foot {
             Mode::Typing(Field::Reason, editor) => foot.ask("Dismiss. Why? (may stay empty)", editor, area, most),
             Mode::Confirming(Confirm::Release) => foot.tell("Release to the terminal dialog?", area, most),
             Mode::Confirming(Confirm::Leave) => {
-                foot.tell("Leave? Nothing is sent, what you entered is lost.", area, most)
+                foot.tell("Leave? Nothing is sent, what you entered is kept.", area, most)
             }
             _ => {
                 // On a screen of one or two lines, the row with the cursor is worth more than a message.
