@@ -1,7 +1,7 @@
 //! Serves the page and its parts. They contain no data and no secret, so they need no token. All data that they show comes through the API.
 
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -12,90 +12,49 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     manifest-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// A part of the page. `build/page.rs` makes them of the files in `src/page`.
 struct Part {
     path: &'static str,
-    bytes: &'static [u8],
+    plain: &'static [u8],
+    /// `None` if it would be no smaller.
+    gzip: Option<&'static [u8]>,
 }
 
-macro_rules! parts {
-    ($($file:literal)*) => {
-        &[
-            Part { path: PATH, bytes: include_bytes!("../page/index.html") },
-            $(Part { path: concat!("/page/", $file), bytes: include_bytes!(concat!("../page/", $file)) }),*
-        ]
-    };
-}
-
-const PARTS: &[Part] = parts! {
-    "manifest.webmanifest"
-    "icon.svg"
-    "icon-192.png"
-    "icon-512.png"
-    "base.css"
-    "card.css"
-    "question.css"
-    "subject.css"
-    "markdown.css"
-    "plan.css"
-    "foot.css"
-    "views.css"
-    "screens.css"
-    "address_form.js"
-    "api.js"
-    "approval_form.js"
-    "attention.js"
-    "away.js"
-    "call.js"
-    "card.js"
-    "choices.js"
-    "clock.js"
-    "comments.js"
-    "decision.js"
-    "diff.js"
-    "dom.js"
-    "draft.js"
-    "editor.js"
-    "ended.js"
-    "fold.js"
-    "foot.js"
-    "head.js"
-    "history.js"
-    "inbox.js"
-    "inline.js"
-    "keys.js"
-    "kinds.js"
-    "live.js"
-    "main.js"
-    "markdown.js"
-    "past.js"
-    "permission_form.js"
-    "plan_form.js"
-    "preview.js"
-    "question.js"
-    "question_form.js"
-    "schema_field.js"
-    "schema_form.js"
-    "settings.js"
-    "sign_in.js"
-    "storage.js"
-    "text_field.js"
-    "tree.js"
-    "verdict.js"
-    "visible.js"
-    "words.js"
-};
+const PARTS: &[Part] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// The path of the page itself.
 pub(super) const PATH: &str = "/";
 
 pub(super) fn routes() -> Router<App> {
-    PARTS.iter().fold(Router::new(), |router, part| router.route(part.path, get(async || serve(part))))
+    PARTS.iter().fold(Router::new(), |router, part| {
+        router.route(part.path, get(async |headers: HeaderMap| serve(part, &headers)))
+    })
 }
 
-fn serve(part: &Part) -> Response {
-    let mut response = ([(header::CONTENT_TYPE, media_type(part.path))], part.bytes).into_response();
+fn serve(part: &Part, headers: &HeaderMap) -> Response {
+    let gzip = part.gzip.filter(|_| takes_gzip(headers));
+    let type_and_vary =
+        [(header::CONTENT_TYPE, media_type(part.path)), (header::VARY, header::ACCEPT_ENCODING.as_str())];
+    let mut response = (type_and_vary, gzip.unwrap_or(part.plain)).into_response();
+    if gzip.is_some() {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     response.extensions_mut().insert(OwnPolicy(HeaderValue::from_static(POLICY)));
     response
+}
+
+/// Whether a client says that it can read gzip.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let offers = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|offer| offer.to_str().ok());
+    offers.flat_map(|offers| offers.split(',')).any(|offer| {
+        let mut words = offer.split(';').map(str::trim);
+        let is_gzip = words.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        // With a weight of nought, it is refused.
+        let is_refused = words.filter_map(|word| word.split_once('=')).any(|(name, weight)| {
+            name.trim().eq_ignore_ascii_case("q") && weight.trim().parse::<f32>().is_ok_and(|weight| weight <= 0.0)
+        });
+        is_gzip && !is_refused
+    })
 }
 
 fn media_type(path: &str) -> &'static str {
@@ -111,19 +70,19 @@ fn media_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    use super::PARTS;
+    use super::*;
 
     #[test]
-    fn every_file_of_the_page_is_served() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
-        let names =
-            std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        // Only the type checker reads these.
-        let files: BTreeSet<_> = names.filter(|name| !name.ends_with(".d.ts")).collect();
-        let served = PARTS.iter().map(|part| part.path.strip_prefix("/page/").unwrap_or("index.html").to_owned());
-        assert_eq!(served.collect::<BTreeSet<_>>(), files);
+    fn only_a_client_that_says_so_gets_gzip() {
+        let takes = |offers: &[&'static str]| {
+            let offers = offers.iter().map(|offer| (header::ACCEPT_ENCODING, HeaderValue::from_static(offer)));
+            takes_gzip(&offers.collect())
+        };
+        for offers in [&["gzip"][..], &["br, GZIP ; q=0.5"], &["deflate", "gzip"], &["gzip;level=1"]] {
+            assert!(takes(offers), "{offers:?}");
+        }
+        for offers in [&[][..], &["br"], &["gzip;q=0"], &["x-gzip, gzip; Q=0.000"], &["gzip2, *"]] {
+            assert!(!takes(offers), "{offers:?}");
+        }
     }
 }

@@ -4,8 +4,10 @@ import { learn } from "./clock.js";
 import { lasting } from "./storage.js";
 
 const TOKEN = "answerback.token";
-/** The daemon sends something every 10 s. A stream that is silent for this long is dead, even if it looks open. */
-const SILENCE = 25_000;
+/** How often the daemon is to send something, in seconds: while somebody looks at the page, and while nobody does. */
+const HEARTBEAT = { watched: 2, unwatched: 10 };
+/** After this many missing heartbeats a stream is dead, even if it looks open. */
+const MISSING = 2.2;
 /** A reply takes milliseconds. After this long, none will come. */
 const PATIENCE = 15_000;
 
@@ -153,6 +155,9 @@ export const away = (signal) => get("/v1/away", signal);
 /** Ends being away, everywhere. */
 export const endAway = () => request("/v1/away", { method: "DELETE", signal: AbortSignal.timeout(PATIENCE) });
 
+/** @returns {Promise<Setup>} */
+export const setup = () => get("/v1/setup");
+
 /** @returns {Promise<{ version: string }>} */
 export const version = () => get("/v1/version");
 
@@ -161,13 +166,14 @@ export const version = () => get("/v1/version");
  * @param {string} key
  * @param {string} how
  * @param {unknown} body
+ * @param {AbortSignal} signal
  * @returns {Promise<Ask>}
  */
-export async function settle(key, how, body) {
+export async function settle(key, how, body, signal) {
   const text = JSON.stringify(body);
   // After a page is closed, browsers send at most 64 KiB for it. Characters may take 3 bytes.
   const keepalive = text.length < 20_000;
-  return (await post(`${askPath(key)}/${how}`, body, { keepalive, signal: AbortSignal.timeout(PATIENCE) })).body;
+  return (await post(`${askPath(key)}/${how}`, body, { keepalive, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) })).body;
 }
 
 /**
@@ -225,18 +231,19 @@ export async function signOut() {
 }
 
 /**
- * Yields every change after a cursor until the stream ends.
+ * Yields every change after a cursor until the stream ends. A stream that falls silent ends with an error.
  * @param {string} cursor
- * @param {AbortSignal} signal
- * @param {() => void} opened
+ * @param {{ signal: AbortSignal, isWatched: boolean, opened(): void }} options
  * @returns {AsyncGenerator<AskEvent>}
  */
-export async function* events(cursor, signal, opened) {
+export async function* events(cursor, { signal, isWatched, opened }) {
+  const heartbeat = isWatched ? HEARTBEAT.watched : HEARTBEAT.unwatched;
   const silence = new AbortController();
-  let watchdog = setTimeout(() => silence.abort(), SILENCE);
+  const listen = () => setTimeout(() => silence.abort(), heartbeat * MISSING * 1000);
+  let watchdog = listen();
   try {
     const either = AbortSignal.any([signal, silence.signal]);
-    const response = await request("/v1/events", { headers: { "last-event-id": cursor }, signal: either });
+    const response = await request(`/v1/events?heartbeat=${heartbeat}`, { headers: { "last-event-id": cursor }, signal: either });
     if (!response.body) return;
     opened();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -245,7 +252,7 @@ export async function* events(cursor, signal, opened) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(watchdog);
-      watchdog = setTimeout(() => silence.abort(), SILENCE);
+      watchdog = listen();
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop() ?? "";
       for (const block of blocks) {

@@ -62,6 +62,14 @@ export class ApprovalForm {
 
   undo() {}
 
+  /** Takes back the choice of an option that approves. Words and edits stay. */
+  forgetApproval() {
+    const { decision } = this.parts;
+    if (decision.label === null || decision.isRefusal) return;
+    decision.draft.chosen = null;
+    this.changed();
+  }
+
   /** @param {string} key */
   press(key) {
     if (this.#element.inert) return;

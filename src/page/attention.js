@@ -1,5 +1,6 @@
 // Gets the person's attention: title and icon, and if they want, a notification and a sound.
 
+import { addressOf } from "./address.js";
 import { byId } from "./dom.js";
 import * as kinds from "./kinds.js";
 import { preferences } from "./settings.js";
@@ -73,7 +74,7 @@ function tell(asks) {
     for (const { id } of asks) shown.set(id, notification);
     notification.onclick = () => {
       window.focus();
-      location.hash = `#ask=${encodeURIComponent(first.key)}`;
+      location.hash = addressOf({ view: "inbox", ask: first.key });
       notification.close();
     };
   } catch {

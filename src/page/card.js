@@ -1,16 +1,16 @@
 // One ask on the page, from its opening to its end: first a row or a form, then its outcome. What is asked is the form's business.
 
-import { Problem, settle } from "./api.js";
 import { announce, fill, h, icon } from "./dom.js";
 import * as drafts from "./draft.js";
 import { ended } from "./ended.js";
 import { Foot } from "./foot.js";
-import { head, modeBadge } from "./head.js";
+import { Head, surroundings } from "./head.js";
+import { firstLine } from "./inline.js";
 import { cardName, formOf, text } from "./kinds.js";
-import { age, deadline, mode, projectName } from "./words.js";
+import { Row } from "./row.js";
+import { Sending } from "./sending.js";
+import { age, deadline, mode } from "./words.js";
 
-/** How long a choice can be undone before it is sent. The style sheet animates the same time. */
-const UNDO = 3000;
 /** How long the outcome is shown, and how long if a receipt may still arrive. */
 const SHOWN = 3500;
 const SHOWN_WITHOUT_RECEIPT = 9000;
@@ -19,56 +19,90 @@ const STILL_BUSY = 1000;
 
 const hasPointer = () => matchMedia("(hover: hover)").matches;
 
-/** @typedef {"open" | "undo" | "sending" | "settled"} Phase */
+/**
+ * @typedef {object} CardListener
+ * @property {(card: Card) => void} left
+ * @property {(ask: Ask) => void} settled
+ * @property {(card: Card) => void} passed the person is done with this card for now
+ * @property {(card: Card) => void} opened the person wants to see this card
+ * @property {(card: Card) => void} needed the person has to see this card again
+ * @property {(change: () => void) => void} steadily makes a change that moves other cards
+ * @property {(card: Card) => boolean} isBusy whether the person is about to use another card
+ * @property {(card: Card) => boolean} isElsewhere whether another card has the focus
+ */
 
 export class Card {
-  /** @type {Phase} */
-  #phase = "open";
+  #isSettled = false;
+  /** Ends the time for which the outcome is shown. */
   #timer = 0;
-  /** What was sent from here. It is set before sending, because the event may arrive before the reply. @type {{ how: string, body: any } | null} */
-  #sent = null;
   /** The outcome stays until the person closes it. */
   #stays = false;
+  /** The situation in which the ask came up, once it is known. @type {AskContext | null} */
+  #context = null;
   #age = h("span", { class: "age" });
   #deadline = h("span", { class: "deadline" });
   #error = h("p", { class: "error", role: "alert", hidden: true });
-  /** @type {Foot} */
-  #foot;
+  /** @type {Head | null} */
+  #head = null;
   isExpanded = false;
   /** When the person last made a choice that can be undone. */
   chosenAt = 0;
   /** When the page last moved this card by itself. */
   movedAt = -Infinity;
+  /** When its form was first shown. */
+  shownAt = -Infinity;
 
   /**
    * @param {Ask} ask
-   * @param {{ left(card: Card): void, settled(ask: Ask): void, steadily(change: () => void): void, isBusy(card: Card): boolean }} listener `steadily` makes a change
-   *   that moves other cards; `isBusy` says whether the person is using another card
+   * @param {CardListener} listener
    */
   constructor(ask, listener) {
     this.ask = ask;
     this.id = ask.id;
     this.listener = listener;
-    this.form = formOf(ask, drafts.load(ask), {
-      changed: () => this.#changed(),
-      decided: () => this.#waitForUndo(),
-      filled: () => this.#foot.revealSend(),
-      submit: () => void this.submit(),
+    this.sending = new Sending(ask, {
+      changed: () => this.#showActions(),
+      settled: (settled) => (settled.id === this.id ? this.update(settled) : this.vanish()),
+      refused: (problem) => this.#failed(problem),
+      answer: () => this.form.answer(),
     });
-    this.#foot = new Foot(this.form, {
-      submit: () => void this.submit(),
-      send: () => void this.#send(),
-      undo: () => this.undo(),
-      release: () => void this.#settle("release", {}),
-      dismiss: (reason) => void this.#settle("dismiss", reason ? { reason } : {}),
-    });
-    this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": cardName(ask) });
+    this.form = this.#newForm();
+    this.foot = this.#newFoot();
+    this.row = new Row(ask, { open: () => this.listener.opened(this), undo: () => this.undo() });
+    this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": `${cardName(ask)}. ${firstLine(text(ask))}` });
     this.#showRow();
     this.tick();
   }
 
+  #newForm() {
+    return formOf(this.ask, drafts.load(this.ask).form, {
+      changed: () => this.#changed(),
+      decided: () => this.#waitForUndo({ how: "answer" }),
+      filled: () => this.foot.revealSend(),
+      submit: () => this.submit(),
+    });
+  }
+
+  #newFoot() {
+    const foot = new Foot(this.form, {
+      submit: () => this.submit(),
+      send: () => this.#send(),
+      undo: () => this.undo(),
+      release: () => this.#waitForUndo({ how: "release" }),
+      dismiss: (reason) => this.#send({ how: "dismiss", body: reason ? { reason } : {} }),
+      written: () => this.#save(),
+    });
+    foot.keptReason = drafts.load(this.ask).reason;
+    return foot;
+  }
+
   get isOpen() {
-    return this.#phase !== "settled";
+    return !this.#isSettled;
+  }
+
+  /** The person has not said yet what to do about this ask. */
+  get needsPerson() {
+    return this.isOpen && this.sending.step === "open";
   }
 
   get hasFocus() {
@@ -77,7 +111,7 @@ export class Card {
 
   /** The person has begun an answer or a dismissal, or it is being sent. */
   get isBegun() {
-    return this.isOpen && (this.#phase !== "open" || this.#foot.isDismissing || this.form.draft !== null);
+    return this.isOpen && (!this.needsPerson || this.foot.reason.trim() !== "" || this.foot.isDismissing || this.form.draft !== null);
   }
 
   /** The person is about to use this card, so it must not move. */
@@ -86,7 +120,7 @@ export class Card {
   }
 
   get canUndo() {
-    return this.#phase === "undo";
+    return this.isOpen && this.sending.step === "undo";
   }
 
   /** Gives up the height that the card kept for the sake of the cards below. */
@@ -97,16 +131,48 @@ export class Card {
   /** Brings the times up to date. */
   tick() {
     this.#age.textContent = age(this.ask);
-    this.#deadline.textContent = deadline(this.ask);
+    this.#deadline.textContent = deadline(this.ask, this.#context);
+    this.row.tick(this.ask);
   }
 
   /** Shows the form in place of the row. */
   expand() {
     if (this.isExpanded || !this.isOpen) return;
     this.isExpanded = true;
+    this.shownAt = performance.now();
     this.element.classList.add("expanded");
-    fill(this.element, ...head(this.ask, this.#deadline, this.#age), this.form.element, this.#error, this.#foot.element);
-    this.#changed();
+    if (!this.#head) {
+      this.#head = new Head(this.ask, this.#deadline, this.#age);
+      if (this.ask.origin === "claude-code") void this.#learnSurroundings(this.#head);
+    }
+    this.#showForm();
+    this.#showActions();
+  }
+
+  #showForm() {
+    fill(this.element, ...(this.#head?.elements ?? []), this.form.element, this.#error, this.foot.element);
+  }
+
+  /** Shows the row in place of the form. What the person has begun stays open. */
+  collapse() {
+    if (!this.isExpanded || this.isBegun) return;
+    this.isExpanded = false;
+    this.element.classList.remove("expanded");
+    this.#showRow();
+  }
+
+  /** Puts the row back where it belongs if the card is not open. */
+  keepRow() {
+    if (this.isOpen && !this.isExpanded && this.row.element.parentElement !== this.element) this.#showRow();
+  }
+
+  /** @param {Head} head */
+  async #learnSurroundings(head) {
+    const found = await surroundings(this.ask);
+    this.#context = found;
+    this.listener.steadily(() => head.showContext(found));
+    this.tick();
+    this.#showActions();
   }
 
   focus() {
@@ -114,12 +180,32 @@ export class Card {
     this.element.scrollIntoView({ block: "nearest" });
   }
 
+  /** The page has brought the person here. They find nothing half approved. */
+  arrive() {
+    this.form.forgetApproval?.();
+  }
+
   /** Hands a key to the form. Returns whether it is a key of the form. @param {string} key */
   press(key) {
     if (!this.form.keys.test(key)) return false;
-    this.expand();
-    this.form.press(key);
+    // Nobody chooses what they have not seen.
+    if (this.isExpanded) this.form.press(key);
+    else this.listener.opened(this);
     return true;
+  }
+
+  /** Takes over a draft from another tab. A person who comes back to this tab goes on in the field in which they were. */
+  redraft() {
+    if (!this.needsPerson || this.foot.isDismissing) return;
+    const fields = () => /** @type {HTMLElement[]} */ ([...this.element.querySelectorAll("textarea, input")]);
+    const { hasFocus } = this;
+    const field = fields().findIndex((each) => each === document.activeElement);
+    this.form = this.#newForm();
+    this.foot = this.#newFoot();
+    if (this.isExpanded) this.#showForm();
+    this.#showActions();
+    if (field >= 0) fields()[field]?.focus({ preventScroll: true });
+    else if (hasFocus) this.element.focus({ preventScroll: true });
   }
 
   /** @param {Ask} ask */
@@ -130,10 +216,11 @@ export class Card {
     this.ask = { ...ask, receipt: ask.receipt ?? before.receipt };
     if (ask.state === "settled") this.#settled(before);
     else if (mode(before).word !== mode(ask).word) {
-      this.element.querySelector(".mode")?.replaceWith(modeBadge(ask));
+      this.#head?.showMode(ask);
       this.#showActions();
       if (ask.perhaps_answered) announce(`${cardName(ask)}: ${mode(ask).word}`);
     }
+    this.#showState();
     this.tick();
   }
 
@@ -141,7 +228,7 @@ export class Card {
    * Whether somebody may have answered in the terminal without a trace so far. No event tells of that, so it has to be asked for.
    */
   get mayBeAnswered() {
-    return this.isExpanded && this.#phase === "open" && this.ask.racing && this.ask.kind === "permission";
+    return this.isExpanded && !this.element.hidden && this.needsPerson && this.ask.racing && this.ask.kind === "permission";
   }
 
   /** The ask is no longer open, and nobody knows its outcome. */
@@ -149,126 +236,128 @@ export class Card {
     this.update({ ...this.ask, state: "settled", outcome: { kind: "withdrawn", by: null } });
   }
 
-  /** Sends the answer if it is complete. */
-  async submit() {
-    if (this.#phase !== "open" && this.#phase !== "undo") return;
-    if (this.form.isComplete) return this.#send();
-    this.#holdBack();
+  /** Sends what waits for its undo, or else the answer if it is complete. */
+  submit() {
+    if (this.canUndo) return this.#send();
+    if (!this.needsPerson) return;
+    if (this.form.isComplete) return this.#send({ how: "answer" });
     this.form.showFaults();
   }
 
   /** The person pressed Enter. An approval takes one more step. */
   enter() {
-    if (this.form.isApproval && this.form.isComplete) this.#foot.focusSend();
-    else void this.submit();
+    if (this.form.isApproval && this.form.isComplete) this.foot.focusSend();
+    else this.submit();
   }
 
-  /** Takes back a choice that is not sent yet. */
+  /** Takes back what is not sent yet. */
   undo() {
-    if (!this.#holdBack()) return;
-    this.form.undo();
+    const isAnswer = this.sending.sent?.how === "answer";
+    const step = this.sending.takeBack();
+    if (step === null) return;
+    this.listener.needed(this);
+    if (step === "undo" && isAnswer) this.form.undo();
     this.form.focus();
-    announce("Not sent");
+    // A request that got no reply may have arrived all the same.
+    if (step === "unsent") this.#complain("Taken back. If the daemon had received it already, it counts, and this card will say so.");
+    else announce("Not sent");
   }
 
-  /** Sends a choice now, because the person is leaving the page. */
+  /** Sends a choice now. */
   flush() {
-    if (this.canUndo) void this.#send();
+    if (this.canUndo) this.sending.now();
   }
 
   #showRow() {
-    const open = h(
-      "button",
-      { type: "button", class: "row" },
-      h("span", { class: "row-project" }, projectName(this.ask.project)),
-      h("span", { class: "row-text", dir: "auto" }, text(this.ask)),
-      this.#age,
-    );
-    open.addEventListener("click", () => {
-      this.expand();
-      this.form.focus();
-    });
-    fill(this.element, open);
+    fill(this.element, this.row.element);
+  }
+
+  #showState() {
+    const { step } = this.sending;
+    const state = this.#isSettled ? "settled" : step !== "open" ? step : !this.#error.hidden ? "refused" : this.isBegun ? "begun" : "open";
+    this.row.show(this.ask, state, state === "open" ? "" : this.#pending.slice(0, 100));
+  }
+
+  /** What is being sent, or would be. */
+  get #pending() {
+    const how = this.sending.sent?.how ?? "answer";
+    if (how === "release") return "it to the terminal";
+    return how === "dismiss" ? "the dismissal" : this.form.summary || this.form.texts.join(" · ");
+  }
+
+  #save() {
+    drafts.save(this.ask, { form: this.form.draft, reason: this.foot.reason });
+    this.#showState();
   }
 
   /** A choice that was about to be sent is not the whole answer if the person goes on. */
   #changed() {
-    if (this.#holdBack()) announce("Not sent yet");
-    drafts.save(this.ask, this.form.draft);
-    this.#showActions();
-  }
-
-  #waitForUndo() {
-    this.#phase = "undo";
-    this.#foot.putReasonAside();
-    this.chosenAt = performance.now();
-    this.#timer = setTimeout(() => this.#send(), UNDO);
-    this.#showActions();
-    announce(`Sending ${this.form.summary.slice(0, 100)}. Press U to undo`);
-  }
-
-  /** Stops a choice from being sent. Returns whether there was one. */
-  #holdBack() {
-    if (!this.canUndo) return false;
-    clearTimeout(this.#timer);
-    this.#phase = "open";
-    this.#showActions();
-    return true;
-  }
-
-  #send() {
-    this.#foot.putReasonAside();
-    return this.#settle("answer", { ...this.form.answer(), id: this.ask.id });
-  }
-
-  /**
-   * @param {"answer" | "dismiss" | "release"} how
-   * @param {unknown} body
-   */
-  async #settle(how, body) {
-    clearTimeout(this.#timer);
-    this.#phase = "sending";
-    this.#sent = { how, body };
+    if (this.sending.takeBack()) announce("Not sent yet");
     this.#error.hidden = true;
+    this.#save();
     this.#showActions();
-    try {
-      this.update(await settle(this.ask.key, how, body));
-    } catch (error) {
-      // The event may have arrived although the reply did not.
-      if (!this.isOpen) return;
-      this.#phase = "open";
-      if (error instanceof Problem && error.ask?.id === this.id && error.ask.state === "settled") return this.update(error.ask);
-      this.#failed(/** @type {Error} */ (error));
-    }
   }
 
-  /** @param {Error} error */
-  #failed(error) {
-    const hint = error instanceof Problem ? error.hint : "Your input is kept here. Try again when the page is connected.";
-    fill(this.#error, icon("warning"), h("span", {}, `Not sent. ${error.message} ${hint}`));
+  /** @param {import("./sending.js").Sent} sent */
+  #waitForUndo(sent) {
+    this.foot.putReasonAside();
+    this.chosenAt = performance.now();
+    this.sending.soon(sent);
+    announce(`Sending ${this.#pending.slice(0, 100)}. Press U to undo`);
+    this.listener.passed(this);
+  }
+
+  /** The person sends. @param {import("./sending.js").Sent} [sent] */
+  #send(sent) {
+    // A dismissal that is taken back goes on where it was.
+    if (sent?.how !== "dismiss") this.foot.putReasonAside();
+    this.#error.hidden = true;
+    this.sending.now(sent);
+    this.listener.passed(this);
+  }
+
+  /** @param {string} text */
+  #complain(text) {
+    fill(this.#error, icon("warning"), h("span", {}, text));
     this.#error.hidden = false;
-    // First the fields take input again, because one of them gets the focus.
     this.#showActions();
-    if (error instanceof Problem) this.form.blame(error.errors);
+  }
+
+  /** @param {import("./api.js").Problem} problem */
+  #failed(problem) {
+    const { ask } = problem;
+    if (ask?.id === this.id && ask.state === "settled") return this.update(ask);
+    // First the fields take input again, because one of them gets the focus.
+    this.#complain(`Not sent. ${problem.message} ${problem.hint}`);
+    if (this.listener.isElsewhere(this)) return announce(`${cardName(this.ask)}: not sent`);
+    this.listener.needed(this);
+    this.form.blame(problem.errors);
   }
 
   /** Whether this outcome was sent from here. @param {Outcome} outcome */
-  #isMine({ kind, answers = {}, edited, reason }) {
-    if (!this.#sent) return false;
-    const { how, body } = this.#sent;
-    if (how === "release") return kind === "released";
-    if (how === "dismiss") return kind === "dismissed" && (body.reason ?? undefined) === reason;
-    const sent = Object.entries(body.answers);
-    return kind === "answered" && isSame(edited, body.edited) && sent.length === Object.keys(answers).length && sent.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
+  #isMine(outcome) {
+    const { how, body } = this.sending.sent ?? {};
+    if (!body) return false;
+    if (how === "release") return outcome.kind === "released";
+    if (how === "dismiss") return outcome.kind === "dismissed" && (body.reason ?? undefined) === outcome.reason;
+    return says(outcome, body);
+  }
+
+  /** What the person wrote here and nobody sent. Another tab may have sent the same draft. @param {Outcome} outcome */
+  #unsent(outcome) {
+    if (this.#isMine(outcome) || (this.form.draft !== null && this.form.isComplete && says(outcome, this.form.answer()))) return [];
+    return [...this.form.texts, this.foot.reason].filter((text) => text.trim());
   }
 
   #showActions() {
-    if (!this.isExpanded || this.#phase === "settled") return;
-    const isBusy = this.#phase === "sending";
+    this.#showState();
+    if (!this.isExpanded || this.#isSettled) return;
+    const { step } = this.sending;
+    const isBusy = step === "sending" || step === "unsent";
     const { hasFocus } = this;
-    this.element.dataset.phase = this.#phase;
+    this.element.dataset.phase = step;
     this.form.element.inert = isBusy;
-    this.#foot.show(this.#phase, this.ask.origin === "claude-code" && !this.ask.racing && !this.ask.deferred);
+    this.foot.show({ phase: step, canRelease: Boolean(this.#context?.terminal) && !this.ask.racing && !this.ask.deferred, pending: this.#pending });
     // If the control with the focus is gone, the next key would go to another card. An inert control loses the focus only later.
     if (hasFocus && (isBusy || !this.hasFocus)) this.element.focus({ preventScroll: true });
   }
@@ -281,8 +370,9 @@ export class Card {
     if (!isFirst && before.receipt?.at === receipt?.at) return;
     const { hasFocus } = this;
     const isMine = this.#isMine(outcome);
-    const unsent = isMine ? [] : [...this.form.texts, this.#foot.reason].filter((text) => text.trim());
-    this.#phase = "settled";
+    const unsent = this.#unsent(outcome);
+    this.#isSettled = true;
+    this.sending.end();
     this.isExpanded = false;
     this.element.classList.remove("expanded");
     this.element.classList.add("settled");
@@ -323,6 +413,16 @@ export class Card {
     drafts.forget(this.ask);
     this.listener.left(this);
   }
+}
+
+/**
+ * Whether an ask was settled with this answer.
+ * @param {Outcome} outcome
+ * @param {Answer} sent
+ */
+function says({ kind, answers = {}, edited }, sent) {
+  const said = Object.entries(sent.answers);
+  return kind === "answered" && isSame(edited, sent.edited) && said.length === Object.keys(answers).length && said.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
 }
 
 /**

@@ -1,7 +1,12 @@
 // Options to choose from, as a group of radio buttons or checkboxes. Arrows only move: a choice may be sent at once.
 
+import { clamp } from "./clamp.js";
 import { h, icon } from "./dom.js";
+import { flatMarkdown } from "./markdown.js";
 import { code, prose } from "./visible.js";
+
+/** How many lines of an option are shown at first. */
+const LINES = 5;
 
 /**
  * @typedef {object} ChoicesSpec
@@ -22,9 +27,10 @@ export class Choices {
   /** @param {ChoicesSpec} spec */
   constructor(spec) {
     this.spec = spec;
-    this.#options = spec.options.map((option, place) => this.#option(option, place));
+    const made = spec.options.map((option, place) => this.#option(option, place));
+    this.#options = made.map(({ option }) => option);
     const role = spec.isMulti ? "group" : "radiogroup";
-    this.element = h("div", { class: "options", role, "aria-labelledby": spec.labelledBy }, ...this.#options);
+    this.element = h("div", { class: "options", role, "aria-labelledby": spec.labelledBy }, ...made.flatMap(({ option, rest }) => (rest ? [option, rest] : [option])));
     this.element.addEventListener("keydown", (event) => this.move(event));
   }
 
@@ -69,19 +75,24 @@ export class Choices {
   }
 
   /**
+   * An option, and the button for the rest of its text. That stands outside: one button cannot be in another.
    * @param {{ label: string, description?: string }} option
    * @param {number} place
    */
   #option({ label, description }, place) {
     const { isMulti, pick, look, hasKeys = true, isExact = false } = this.spec;
-    const shown = isExact ? code : prose;
     const see = () => look?.(place);
-    return h(
+    const about = description && h("span", { class: "description" }, isExact ? code(description) : flatMarkdown(description));
+    const words = h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, isExact ? code(label) : prose(label)), about);
+    // Text for machines is shown whole: it may be a rule that the person grants.
+    const [text, rest] = isExact ? [words, null] : clamp(words, { lines: LINES });
+    const option = h(
       "button",
       { type: "button", class: "option", role: isMulti ? "checkbox" : "radio", "aria-checked": "false", on: { click: () => pick(place), focus: see, pointerenter: see } },
       hasKeys && h("kbd", { "aria-hidden": "true" }, String(place + 1)),
-      h("span", { class: "option-text", dir: "auto" }, h("span", { class: "label" }, shown(label)), description && h("span", { class: "description" }, shown(description))),
+      text,
       h("span", { class: "mark" }, icon("check")),
     );
+    return { option, rest };
   }
 }

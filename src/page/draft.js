@@ -1,32 +1,49 @@
-// Drafts survive a reload of the page. Only a form knows what is in its draft.
+// Drafts belong to an ask. Every tab of this browser has them, until the ask is settled. Only a form knows what is in its part of a draft.
 
-import { passing } from "./storage.js";
+import { lasting } from "./storage.js";
 
 const PREFIX = "answerback.draft.";
 
+/** @typedef {{ form: unknown, reason: string }} Draft `form` is null if there is nothing in it; `reason` is that of a dismissal */
+
 /**
- * The saved draft, or null.
+ * The saved draft.
  * @param {Ask} ask
- * @returns {unknown}
+ * @returns {Draft}
  */
 export function load(ask) {
   try {
-    return JSON.parse(passing.get(PREFIX + ask.id) ?? "null");
+    return { form: null, reason: "", ...JSON.parse(lasting.get(PREFIX + ask.id) ?? "{}") };
   } catch {
-    return null;
+    return { form: null, reason: "" };
   }
 }
 
 /**
  * @param {Ask} ask
- * @param {unknown} draft null if there is nothing to keep
+ * @param {Draft} draft
  */
 export function save(ask, draft) {
-  if (draft === null) forget(ask);
-  else passing.set(PREFIX + ask.id, JSON.stringify(draft));
+  if (draft.form === null && !draft.reason.trim()) forget(ask);
+  else lasting.set(PREFIX + ask.id, JSON.stringify(draft));
 }
 
 /** @param {Ask} ask */
 export function forget(ask) {
-  passing.remove(PREFIX + ask.id);
+  lasting.remove(PREFIX + ask.id);
+}
+
+/** Forgets the drafts of all asks but these. @param {Iterable<number>} ids */
+export function keepOnly(ids) {
+  const kept = new Set([...ids].map((id) => PREFIX + id));
+  for (const key of lasting.keys()) if (key.startsWith(PREFIX) && !kept.has(key)) lasting.remove(key);
+}
+
+/**
+ * Says which ask has another draft now, because of another tab. A draft that is gone says nothing: its ask is settled, and only the daemon
+ * knows how.
+ * @param {(id: number) => void} changed
+ */
+export function onChange(changed) {
+  addEventListener("storage", ({ key, newValue }) => newValue !== null && key?.startsWith(PREFIX) && changed(Number(key.slice(PREFIX.length))));
 }

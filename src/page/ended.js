@@ -1,7 +1,8 @@
 // The outcome of an ask, as its card shows it.
 
 import { h, icon } from "./dom.js";
-import { verdict } from "./kinds.js";
+import { firstLine, inline } from "./inline.js";
+import { text, verdict } from "./kinds.js";
 import { code, prose } from "./visible.js";
 import { ending, projectName } from "./words.js";
 
@@ -26,7 +27,7 @@ export function ended(ask, isMine, unsent, close) {
       "span",
       { class: "ended-text" },
       h("span", { class: "ended-how" }, h("bdi", {}, projectName(ask.project)), ` · ${how}`),
-      exact && h("code", { class: "ended-exact" }, code(exact)),
+      exact ? h("code", { class: "ended-exact" }, code(exact)) : h("span", { class: "ended-asked", dir: "auto" }, inline(firstLine(text(ask)))),
       ...lines.map((line) => h("span", { class: "ended-answer", dir: "auto" }, prose(line))),
       receipt && h("span", { class: hasChanged ? "receipt changed" : "receipt" }, icon(hasChanged ? "warning" : "check"), hasChanged ? "changed on the way" : "received by Claude"),
     ),

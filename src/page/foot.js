@@ -2,7 +2,17 @@
 
 import { fill, h, isComposing } from "./dom.js";
 
-/** @typedef {{ submit(): void, send(): void, undo(): void, release(): void, dismiss(reason: string): void }} Actions `send` sends what waits for its undo time to pass */
+/**
+ * @typedef {object} Actions
+ * @property {() => void} submit
+ * @property {() => void} send sends what waits for its undo time to pass
+ * @property {() => void} undo
+ * @property {() => void} release
+ * @property {(reason: string) => void} dismiss
+ * @property {() => void} written the reason for a dismissal has changed
+ */
+
+/** @typedef {{ phase: import("./sending.js").Step, canRelease: boolean, pending: string }} Shown `pending` is what is about to be sent */
 
 export class Foot {
   element = h("footer", { class: "card-foot" });
@@ -10,9 +20,8 @@ export class Foot {
   #reason = null;
   /** What was written of a reason before the person did something else. */
   #keptReason = "";
-  /** @type {Exclude<import("./card.js").Phase, "settled">} */
-  #phase = "open";
-  #canRelease = false;
+  /** @type {Shown} */
+  #now = { phase: "open", canRelease: false, pending: "" };
   /** Describes the present buttons. */
   #shown = "";
 
@@ -23,6 +32,11 @@ export class Foot {
   constructor(form, actions) {
     this.form = form;
     this.actions = actions;
+  }
+
+  /** @param {string} reason as it was written before */
+  set keptReason(reason) {
+    this.#keptReason = reason;
   }
 
   /** A reason for a dismissal is being written. */
@@ -41,20 +55,18 @@ export class Foot {
     this.#reason = null;
   }
 
-  /**
-   * @param {Exclude<import("./card.js").Phase, "settled">} phase
-   * @param {boolean} canRelease
-   */
-  show(phase, canRelease) {
-    this.#phase = phase;
-    this.#canRelease = canRelease;
-    const { sendsItself, summary, sendLabel, sendTone } = this.form;
+  /** @param {Shown} now */
+  show(now) {
+    this.#now = now;
+    const { phase, canRelease, pending } = now;
+    const { sendsItself, sendLabel, sendTone } = this.form;
     // Buttons that stay the same are left alone: the person may be about to click one.
-    const shown = JSON.stringify([phase, canRelease, sendsItself, sendLabel, sendTone, this.isDismissing, phase === "undo" && summary]);
+    const shown = JSON.stringify([phase, canRelease, sendsItself, sendLabel, sendTone, this.isDismissing, phase !== "open" && pending]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const isBusy = phase === "sending";
-    if (phase === "undo") this.#showUndo();
+    if (phase === "undo") this.#showUndo(pending);
+    else if (phase === "unsent") this.#showUnsent(pending);
     else if (this.isDismissing) this.#showReason(isBusy);
     else this.#showActions(isBusy);
     for (const control of this.element.querySelectorAll("button, input")) if (control !== this.form.aside) control.toggleAttribute("disabled", isBusy);
@@ -75,24 +87,34 @@ export class Foot {
     this.#send?.focus();
   }
 
-  #showUndo() {
+  /** @param {string} pending */
+  #showUndo(pending) {
     fill(
       this.element,
-      h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, this.form.summary)), "…"),
+      h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, pending)), "…"),
       button("Undo", "", () => this.actions.undo()),
       button("Send now", "primary", () => this.actions.send()),
     );
   }
 
-  /** @param {boolean} isBusy */
+  /** @param {string} pending */
+  #showUnsent(pending) {
+    fill(
+      this.element,
+      h("span", { class: "pending", role: "status" }, h("bdi", {}, h("strong", {}, pending)), " is not sent yet. The page sends it as soon as it reaches the daemon."),
+      button("Do not send", "", () => this.actions.undo()),
+    );
+  }
+
+  /** What sends is at the end, away from what refuses. @param {boolean} isBusy */
   #showActions(isBusy) {
     const { dismissal, sendsItself, sendLabel, sendTone } = this.form;
     fill(
       this.element,
+      dismissal && button(`${dismissal.label}…`, "quiet dismiss", () => this.#dismissing(this.#keptReason), dismissal.hint),
+      this.#now.canRelease && button("To the terminal", "quiet", () => this.actions.release(), "Answer in the terminal instead"),
       this.form.aside,
       h("span", { class: "spacer" }),
-      this.#canRelease && button("To the terminal", "quiet", () => this.actions.release(), "Answer in the terminal instead"),
-      dismissal && button(`${dismissal.label}…`, "quiet dismiss", () => this.#dismissing(this.#keptReason), dismissal.hint),
       (!sendsItself || isBusy) && button(isBusy ? "Sending…" : sendLabel, `send ${sendTone}`, () => this.actions.submit()),
     );
   }
@@ -103,7 +125,10 @@ export class Foot {
     const field = h("input", { type: "text", placeholder: "Why? (the agent will see this)", "aria-label": "Reason", dir: "auto" });
     field.value = this.reason;
     const send = () => this.actions.dismiss(field.value.trim());
-    field.addEventListener("input", () => (this.#reason = field.value));
+    field.addEventListener("input", () => {
+      this.#reason = field.value;
+      this.actions.written();
+    });
     field.addEventListener("keydown", (event) => {
       if (event.key === "Escape") {
         event.stopPropagation();
@@ -122,8 +147,9 @@ export class Foot {
 
   /** Begins to dismiss, or stops that. @param {string | null} reason */
   #dismissing(reason) {
+    this.putReasonAside();
     this.#reason = reason;
-    this.show(this.#phase, this.#canRelease);
+    this.show(this.#now);
     const next = /** @type {HTMLElement | null} */ (this.element.querySelector(reason === null ? ".dismiss" : "input, button"));
     next?.focus();
   }

@@ -38,6 +38,8 @@ interface Form {
   undo(): void;
   /** Says at each field why it cannot be sent, and focuses the first such field. */
   showFaults(): void;
+  /** Takes back a choice that approves, before the person is brought to this form again. */
+  forgetApproval?(): void;
   /** Says at each field what the daemon found wrong with its answer. */
   blame(errors: AnswerError[]): void;
 }

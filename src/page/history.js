@@ -2,8 +2,9 @@
 
 import { projects, settledAsks } from "./api.js";
 import { copy, fill, h, icon } from "./dom.js";
-import { past, text, verdict } from "./kinds.js";
-import { moment, OUTCOMES, place, projectName } from "./words.js";
+import { kindKeys, kindName, past, text, verdict } from "./kinds.js";
+import { markFound } from "./mark.js";
+import { moment, OUTCOMES, place, projectName, projectNames } from "./words.js";
 
 const PAGE = "50";
 /** A search begins when nobody has typed for this long. */
@@ -12,31 +13,54 @@ const PAUSE = 200;
 export class History {
   #search = h("input", { type: "search", maxlength: "512", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
   #project = h("select", { "aria-label": "Project" });
-  #outcome = h("select", { "aria-label": "Outcome" }, h("option", { value: "" }, "All outcomes"), ...Object.entries(OUTCOMES).map(([value, name]) => h("option", { value }, name)));
+  #kind = select("Kind", "All kinds", kindKeys().map((key) => [key, kindName(key)]));
+  #outcome = select("Outcome", "All outcomes", Object.entries(OUTCOMES));
   #list = h("div", { class: "past" });
   #more = h("button", { type: "button", class: "quiet", hidden: true }, "Show older");
   #state = h("p", { class: "notice", role: "status" });
   #running = new AbortController();
   #timer = 0;
 
-  constructor() {
-    this.element = h("div", { class: "history" }, h("h1", { class: "unseen" }, "History"), h("div", { class: "filters", role: "search" }, this.#search, this.#project, this.#outcome), this.#state, this.#list, this.#more);
+  /** @param {(filter: Record<string, string>, replaces: boolean) => void} went the person looks for something else */
+  constructor(went) {
+    this.went = went;
+    this.element = h("div", { class: "history" }, h("h1", { class: "unseen" }, "History"), h("div", { class: "filters", role: "search" }, this.#search, this.#project, this.#kind, this.#outcome), this.#state, this.#list, this.#more);
     this.#search.addEventListener("input", () => {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.load(), PAUSE);
+      this.#timer = setTimeout(() => this.#look(true), PAUSE);
     });
-    this.#project.addEventListener("change", () => this.load());
-    this.#outcome.addEventListener("change", () => this.load());
+    for (const filter of [this.#project, this.#kind, this.#outcome]) filter.addEventListener("change", () => this.#look(false));
   }
 
-  /** @param {boolean} search */
-  show(search) {
+  /**
+   * @param {Record<string, string>} filter as the address has it
+   * @param {boolean} search
+   */
+  show({ text: wanted = "", project = "", kind = "", outcome = "" }, search) {
+    // A search in one's hands is not taken away by one's own address.
+    if (this.#search.value.trim() !== wanted) this.#search.value = wanted;
+    if (![...this.#project.options].some(({ value }) => value === project)) fill(this.#project, h("option", { value: project }, projectName(project)));
+    this.#project.value = project;
+    this.#kind.value = kind;
+    this.#outcome.value = outcome;
     void this.#loadProjects();
     void this.load();
     if (search) {
       this.#search.focus();
       this.#search.select();
     }
+  }
+
+  /** @param {boolean} replaces every letter of a search replaces the one before */
+  #look(replaces) {
+    this.went(this.#filter, replaces);
+    void this.load();
+  }
+
+  /** @returns {Record<string, string>} */
+  get #filter() {
+    const filter = { text: this.#search.value.trim(), project: this.#project.value, kind: this.#kind.value, outcome: this.#outcome.value };
+    return Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   }
 
   /** Loads the newest asks, or those before the end of the last page. @param {number | null} [before] */
@@ -46,21 +70,17 @@ export class History {
     this.#running.abort();
     this.#running = new AbortController();
     const { signal } = this.#running;
-    /** @type {Record<string, string>} */
-    const filter = { limit: PAGE };
-    if (this.#search.value.trim()) filter.text = this.#search.value.trim();
-    if (this.#project.value) filter.project = this.#project.value;
-    if (this.#outcome.value) filter.outcome = this.#outcome.value;
-    if (before !== null) filter.before = String(before);
+    const filter = this.#filter;
     try {
-      const { asks, next, damaged } = await settledAsks(filter, signal);
+      const { asks, next, damaged } = await settledAsks({ limit: PAGE, ...filter, ...(before !== null && { before: String(before) }) }, signal);
       if (signal.aborted) return;
       const entries = asks.map(entry);
+      for (const each of entries) markFound(each, filter.text ?? "");
       if (before === null) fill(this.#list, ...entries);
       else this.#list.append(...entries);
       this.#more.hidden = next === null;
       this.#more.onclick = () => void this.load(next);
-      const nothing = Object.keys(filter).length > 1 ? "Nothing was found." : "Nothing has been asked yet.";
+      const nothing = Object.keys(filter).length > 0 ? "Nothing was found." : "Nothing has been asked yet.";
       const unreadable = damaged ? `${damaged} can no longer be read. Run: answerback doctor` : "";
       this.#state.textContent = unreadable || (this.#list.childElementCount === 0 ? nothing : "");
     } catch (error) {
@@ -69,15 +89,21 @@ export class History {
   }
 
   async #loadProjects() {
+    const { projects: all } = await projects().catch(() => ({ projects: /** @type {string[]} */ ([]) }));
     const chosen = this.#project.value;
-    const { projects: all } = await projects().catch(() => ({ projects: chosen ? [chosen] : [] }));
-    const names = all.map(projectName);
-    // Projects with the same name are shown with their whole path.
-    const name = (/** @type {string} */ path) => (names.filter((other) => other === projectName(path)).length > 1 ? path : projectName(path));
-    fill(this.#project, h("option", { value: "" }, "All projects"), ...all.map((path) => h("option", { value: path, title: path }, name(path))));
+    const paths = chosen && !all.includes(chosen) ? [...all, chosen] : all;
+    const names = projectNames(paths);
+    fill(this.#project, h("option", { value: "" }, "All projects"), ...paths.map((path) => h("option", { value: path, title: path }, names.get(path))));
     this.#project.value = chosen;
   }
 }
+
+/**
+ * @param {string} label
+ * @param {string} all
+ * @param {[string, string][]} choices
+ */
+const select = (label, all, choices) => h("select", { "aria-label": label }, h("option", { value: "" }, all), ...choices.map(([value, name]) => h("option", { value }, name)));
 
 /** @param {Ask} ask */
 function entry(ask) {

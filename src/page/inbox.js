@@ -1,73 +1,112 @@
-// The open asks, newest first. Cards come and go, but none moves while a person is using it.
+// The open asks, the longest waiting first. On a wide screen they are a list beside the chosen one, elsewhere a column of cards. Cards come
+// and go, but none moves while a person is using it.
 
-import { ask as askOf, openAsk, Problem } from "./api.js";
+import { here } from "./address.js";
+import { Aim, SURPRISE } from "./aim.js";
+import { ask as askOf, Problem } from "./api.js";
 import { Card } from "./card.js";
-import { announce, byId, command, fill, h } from "./dom.js";
-import { arrival, newOnes } from "./kinds.js";
+import { announce, byId, h } from "./dom.js";
+import * as drafts from "./draft.js";
+import { Filter, matches } from "./filter.js";
+import { arrival } from "./kinds.js";
+import { Welcome } from "./welcome.js";
 
-/** How many cards open as forms. The others are rows until the person opens them. */
-const FORMS = 8;
+/** How many cards of a column open as forms. The others are rows until the person opens them. */
+const FORMS = 3;
 /** A person who has not moved for this long is not about to click. */
 const IDLE = 3000;
-/** A key or a click this soon after a card appeared or moved was meant for what was there before. */
-const SURPRISE = 700;
-/** The pause before asking again for an outcome. */
+/** The pause before asking again for an outcome, and before trying again to send an answer. */
 const RETRY = 2000;
 /** How often to ask whether a permission was perhaps given in the terminal, while somebody looks. */
 const DOUBT = 3000;
+/** With this many outcomes on the screen, each takes one line. */
+const MANY_ENDED = 3;
+
+/**
+ * @typedef {object} InboxListener
+ * @property {(open: number) => void} changed
+ * @property {(ask: Ask) => void} arrived
+ * @property {(ask: Ask) => void} settled
+ * @property {(place: { ask: string, filter: import("./filter.js").Wanted }, replaces: boolean) => void} went where the person is now
+ */
 
 export class Inbox {
   /** @type {Map<number, Card>} */
   #cards = new Map();
-  /** New asks that would push away a card in use. They wait behind a button. @type {Map<number, Ask>} */
-  #held = new Map();
   #list = h("div", { class: "cards" });
-  #more = h("button", { type: "button", class: "more", hidden: true, on: { click: () => this.#showNewest() } });
+  #index = h("nav", { class: "index", "aria-label": "Open questions" });
+  #filter = new Filter((wanted) => this.#filterBy(wanted));
   #notice = h("p", { class: "notice", role: "status" });
-  #empty = h("section", { class: "empty", hidden: true });
+  #none = h("p", { class: "notice", hidden: true }, "No open question fits. ", h("button", { type: "button", on: { click: () => this.#filterBy({}) } }, "Show all"));
+  #welcome = new Welcome();
+  #wide = matchMedia("(min-width: 1100px)");
+  /** The ask beside the list. @type {Card | null} */
+  #chosen = null;
+  /** @type {import("./filter.js").Wanted} */
+  #wanted = {};
   #isKnown = false;
-  #movedAt = 0;
+  /** When the person last gave a sign. */
+  #signAt = 0;
+  aim = new Aim();
+  /** The card that keys go to if nothing has the focus, and since when. */
   #top = { id: 0, since: -Infinity };
   /** The key of an ask to show as soon as the first list has come. */
-  #wanted = "";
+  #asked = "";
 
-  /** @param {{ changed(open: number): void, arrived(ask: Ask): void, settled(ask: Ask): void }} listener */
+  /** @param {InboxListener} listener */
   constructor(listener) {
     this.listener = listener;
-    this.element = h("div", { class: "inbox" }, h("h1", { class: "unseen" }, "Open questions"), this.#more, this.#notice, this.#list, this.#empty);
+    const side = h("div", { class: "side" }, this.#filter.element, this.#index);
+    this.element = h("div", { class: "inbox" }, h("h1", { class: "unseen" }, "Open questions"), this.#notice, h("div", { class: "panes" }, side, this.#list), this.#none, this.#welcome.element);
+    this.#wide.addEventListener("change", () => this.#changeLayout());
     setInterval(() => this.#cards.forEach((card) => card.tick()), 5000);
-    setInterval(() => {
-      this.#cards.forEach((card) => card.relax());
-      if (this.#held.size > 0 && !this.#isInUse) this.#showHeld();
-    }, 1000);
+    setInterval(() => this.#cards.forEach((card) => card.relax()), 1000);
+    setInterval(() => this.#cards.forEach((card) => card.sending.again()), RETRY);
     setInterval(() => {
       if (document.visibilityState === "visible") for (const card of this.#cards.values()) if (card.mayBeAnswered) void this.#lookAgain(card);
     }, DOUBT);
     // A click on a card that has just moved under the pointer was meant for another one.
     const guard = (/** @type {MouseEvent} */ event) => {
-      const card = [...this.#cards.values()].find(({ element }) => element.contains(/** @type {Node} */ (event.target)));
-      if (event.detail > 0 && card && performance.now() - card.movedAt < SURPRISE) {
+      const target = /** @type {Element} */ (event.target);
+      const card = [...this.#cards.values()].find(({ element }) => element.contains(target));
+      // A row only opens its card.
+      if (target.closest(".row")) return;
+      // The second click of a double click was meant for what the first one hit.
+      const since = card && performance.now() - (event.detail > 1 ? Math.max(card.movedAt, card.shownAt) : card.movedAt);
+      if (event.detail > 0 && since !== undefined && since < SURPRISE) {
         event.stopPropagation();
         event.preventDefault();
       }
     };
     this.#list.addEventListener("click", guard, { capture: true });
-    for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) addEventListener(sign, () => (this.#movedAt = performance.now()), { passive: true });
+    for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) {
+      addEventListener(sign, () => (this.#signAt = performance.now()), { passive: true, capture: true });
+    }
     const leave = () => this.#cards.forEach((card) => card.flush());
     addEventListener("pagehide", leave);
     document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && leave());
+    drafts.onChange((id) => this.#cards.get(id)?.redraft());
   }
 
-  /** The open cards, from top to bottom. */
+  /** The open cards that are shown, from top to bottom. */
   get open() {
-    return this.#inOrder().filter((card) => card.isOpen);
+    return this.#shown().filter((card) => card.isOpen);
   }
 
   /** The card that keys go to, or undefined if the person may mean another one. */
   get current() {
     const focused = [...this.#cards.values()].find((card) => card.hasFocus);
     if (focused) return focused.isOpen ? focused : undefined;
-    return performance.now() - this.#top.since > SURPRISE ? this.open[0] : undefined;
+    const top = this.#cards.get(this.#top.id);
+    return top?.isOpen && isInView(top.element) && performance.now() - this.#top.since > SURPRISE ? top : undefined;
+  }
+
+  /** Shows the card that a key would be for if it could be seen. Returns whether there is one. */
+  showTop() {
+    const top = this.#cards.get(this.#top.id);
+    if (!top?.isOpen || isInView(top.element)) return false;
+    top.focus();
+    return true;
   }
 
   /** Takes the complete list of open asks. @param {Ask[]} asks */
@@ -75,13 +114,17 @@ export class Inbox {
     const open = new Map(asks.map((ask) => [ask.id, ask]));
     const isFirst = !this.#isKnown;
     this.#isKnown = true;
+    if (isFirst) drafts.keepOnly(open.keys());
     for (const card of this.#cards.values()) {
       if (card.isOpen && !open.has(card.id)) void this.#learnEnd(card);
+      card.sending.again();
     }
-    for (const [id, ask] of this.#held) if (!open.has(id)) this.#drop(ask);
     this.#steadily(() => asks.forEach((ask) => this.#put(ask, isFirst)));
-    if (isFirst) this.#top.since = -Infinity;
-    if (this.#wanted) void this.reveal(this.#wanted);
+    if (isFirst) {
+      this.#top.since = -Infinity;
+      for (const card of this.#cards.values()) card.shownAt = -Infinity;
+    }
+    if (this.#asked) void this.#reveal(this.#asked);
   }
 
   /** @param {AskEvent} event */
@@ -89,12 +132,27 @@ export class Inbox {
     this.#steadily(() => this.#put(ask, false));
   }
 
-  /** Opens an ask and focuses it, or shows its outcome. @param {string} key */
-  async reveal(key) {
-    this.#wanted = this.#isKnown ? "" : key;
-    if (this.#wanted) return;
+  /**
+   * Shows what the address says.
+   * @param {string} key of an ask to open and focus; empty for none
+   * @param {import("./filter.js").Wanted} wanted
+   */
+  show(key, wanted) {
+    this.#wanted = wanted;
+    this.#asked = "";
+    if (key) return void this.#reveal(key);
+    if (!this.#isWide) this.#chosen?.collapse();
+    this.#chosen = null;
+    this.#arrange();
+    // The person came here, so the next key is for what is here.
+    this.#top.since = -Infinity;
+  }
+
+  /** @param {string} key */
+  async #reveal(key) {
+    this.#asked = this.#isKnown ? "" : key;
+    if (this.#asked) return;
     this.#notice.textContent = "";
-    this.#showHeld();
     const find = () => [...this.#cards.values()].find(({ ask }) => ask.key === key);
     if (!find()) {
       const ask = await askOf(key).catch((error) => {
@@ -102,41 +160,55 @@ export class Inbox {
         this.#notice.textContent = isUnknown ? "This question no longer exists here." : `The question could not be looked up. ${error.message}`;
         setTimeout(() => (this.#notice.textContent = ""), 8000);
       });
-      if (!ask) return;
-      this.#add({ ...ask, state: "open" });
+      // Meanwhile the person may have gone somewhere else.
+      if (!ask || here().ask !== key) return;
+      if (!find()) this.#add({ ...ask, state: "open" });
       this.#arrange();
       find()?.update(ask);
     }
-    find()?.expand();
-    find()?.focus();
+    const card = find();
+    if (card && card !== this.#chosen) this.#choose(card);
+    card?.focus();
   }
 
   /** @param {number} step */
   move(step) {
     // Start at the card with the focus, even if it is settled.
-    const all = this.#inOrder();
-    const at = all.findIndex((card) => card.hasFocus);
+    const all = this.#shown();
+    const focused = all.findIndex((card) => card.hasFocus);
+    const at = focused < 0 && this.#isWide && this.#chosen ? all.indexOf(this.#chosen) : focused;
     const others = step > 0 ? all.slice(at + 1) : all.slice(0, Math.max(0, at)).reverse();
     const next = others.find((card) => card.isOpen) ?? all[at] ?? this.open[0];
-    next?.expand();
-    next?.focus();
+    if (next) this.#go(next, true);
   }
 
   /** Takes back the choice on the focused card, or else the latest one. Returns whether there was one. */
   undo() {
-    const pending = [...this.#cards.values()].filter((card) => card.canUndo).sort((a, b) => b.chosenAt - a.chosenAt);
-    const chosen = pending.find((card) => card.hasFocus) ?? pending[0];
-    chosen?.undo();
-    return chosen !== undefined;
+    const card = this.#pending;
+    card?.undo();
+    return card !== undefined;
   }
 
-  get #isInUse() {
-    return [...this.#cards.values()].some((card) => card.isBegun || (card.isTouched && document.hasFocus()));
+  /** Sends the latest choice now. Returns whether there was one. */
+  sendNow() {
+    const card = this.#pending;
+    card?.flush();
+    return card !== undefined;
+  }
+
+  /** The choice that an undo would take back. */
+  get #pending() {
+    const pending = [...this.#cards.values()].filter((card) => card.canUndo).sort((a, b) => b.chosenAt - a.chosenAt);
+    return pending.find((card) => card.hasFocus) ?? pending[0];
+  }
+
+  get #isWide() {
+    return this.#wide.matches;
   }
 
   /** Whether the person is about to use another card. @param {Card} card */
   #isBusyBeside(card) {
-    const isIdle = performance.now() - this.#movedAt > IDLE;
+    const isIdle = performance.now() - this.#signAt > IDLE;
     return !isIdle && [...this.#cards.values()].some((other) => other !== card && other.isTouched);
   }
 
@@ -159,18 +231,11 @@ export class Inbox {
   #put(ask, isFirst) {
     const card = this.#cards.get(ask.id);
     if (card) return card.update(ask);
-    if (ask.state !== "open") return this.#drop(ask);
-    if (this.#held.has(ask.id)) return void this.#held.set(ask.id, ask);
-    if (!isFirst && this.#isInUse) this.#held.set(ask.id, ask);
-    else this.#add(ask);
+    if (ask.state !== "open") return;
+    this.#add(ask);
     if (isFirst) return;
     announce(arrival(ask));
     this.listener.arrived(ask);
-  }
-
-  /** Forgets a held ask that was settled. @param {Ask} ask */
-  #drop(ask) {
-    if (this.#held.delete(ask.id)) this.listener.settled(ask);
   }
 
   /** @param {Ask} ask */
@@ -178,8 +243,12 @@ export class Inbox {
     const card = new Card(ask, {
       left: () => this.#remove(card),
       settled: (settled) => this.listener.settled(settled),
+      passed: () => this.#advance(card),
+      opened: () => this.#go(card, false),
+      needed: () => this.#choose(card),
       steadily: (change) => this.#steadily(change),
       isBusy: () => this.#isBusyBeside(card),
+      isElsewhere: () => [...this.#cards.values()].some((other) => other !== card && other.hasFocus),
     });
     this.#cards.set(ask.id, card);
   }
@@ -187,11 +256,20 @@ export class Inbox {
   /** @param {Card} card */
   #remove(card) {
     const { hasFocus } = card;
+    if (card === this.#chosen) this.#replaceChosen(card);
     this.#steadily(() => {
+      card.row.element.remove();
       card.element.remove();
       this.#cards.delete(card.id);
     });
     if (hasFocus) byId("main").focus({ preventScroll: true });
+  }
+
+  /** Another ask takes the place of the chosen one, which is gone. @param {Card} card */
+  #replaceChosen(card) {
+    this.#chosen = this.#isWide ? (this.#next(card) ?? null) : null;
+    if (this.#chosen) this.#chosen.movedAt = performance.now();
+    this.listener.went({ ask: "", filter: this.#wanted }, true);
   }
 
   /** @param {Card} card */
@@ -214,33 +292,119 @@ export class Inbox {
     this.#arrange();
   }
 
-  #showHeld() {
-    this.#steadily(() => {
-      for (const ask of this.#held.values()) this.#add(ask);
-      this.#held.clear();
-    });
+  /** The next ask that needs the person; from the last one it goes to the first. @param {Card} card */
+  #next(card) {
+    const waiting = this.open.filter((each) => each.needsPerson && each !== card);
+    return waiting.find(({ id }) => id > card.id) ?? waiting[0];
   }
 
-  /** Shows the held asks, because the person wants to see them. */
-  #showNewest() {
-    const newest = Math.max(...this.#held.keys());
-    this.#showHeld();
-    for (const card of this.#cards.values()) card.movedAt = -Infinity;
-    this.#cards.get(newest)?.focus();
+  /** The person has answered this one: go to the next. @param {Card} card */
+  #advance(card) {
+    // In a column, a finger or a pointer goes on by itself, and nothing may move under it.
+    const isHere = this.#isWide ? card === this.#chosen : this.aim.isByKey && card.hasFocus;
+    const next = isHere && this.#next(card);
+    if (!next) return;
+    this.#choose(next);
+    next.arrive();
+    next.movedAt = performance.now();
+    next.focus();
+    this.aim.arrive(next);
+    if (here().ask) this.listener.went({ ask: next.ask.key, filter: this.#wanted }, true);
   }
 
+  /**
+   * Goes to a card, because the person wants to.
+   * @param {Card} card
+   * @param {boolean} isStep one of many steps, so Back need not lead here
+   */
+  #go(card, isStep) {
+    const had = this.#chosen !== null && location.hash.startsWith("#/ask/");
+    this.#choose(card);
+    this.aim.begin();
+    this.listener.went({ ask: card.ask.key, filter: this.#wanted }, isStep || had);
+    if (card.isOpen && !isStep) card.form.focus();
+    if (!card.hasFocus || isStep) card.focus();
+  }
+
+  /** Shows a card: beside the list, or open in the column. @param {Card} card */
+  #choose(card) {
+    this.#chosen = card;
+    card.expand();
+    this.#arrange();
+    if (this.#isWide) card.row.reveal();
+  }
+
+  /** @param {import("./filter.js").Wanted} wanted */
+  #filterBy(wanted) {
+    this.#wanted = wanted;
+    this.listener.went({ ask: "", filter: wanted }, false);
+    if (this.#chosen && !matches(this.#chosen.ask, wanted)) this.#chosen = null;
+    this.#arrange();
+  }
+
+  /** All cards, the longest waiting first. */
   #inOrder() {
-    return [...this.#cards.values()].sort((a, b) => b.id - a.id);
+    return [...this.#cards.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** Brings the page up to date. Elements that are in place are not touched. */
+  /** The cards that the filter lets through. */
+  #shown() {
+    return this.#inOrder().filter((card) => card === this.#chosen || !card.isOpen || matches(card.ask, this.#wanted));
+  }
+
+  /** The window is wider or narrower now. The person stays at the card that they use. */
+  #changeLayout() {
+    const cards = this.#shown();
+    const { activeElement } = document;
+    const used = cards.find((card) => card.hasFocus) ?? cards.find((card) => card.isBegun) ?? cards.find((card) => card.isOpen && isInView(card.element));
+    if (this.#isWide && used) this.#chosen = used;
+    this.#arrange();
+    this.#top.since = performance.now();
+    if (used && activeElement instanceof HTMLElement && document.activeElement !== activeElement) activeElement.focus({ preventScroll: true });
+    if (used) used.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Brings the page up to date. */
   #arrange() {
-    const cards = this.#inOrder();
-    let place = this.#list.firstElementChild;
-    for (const { element } of cards) {
-      if (element === place) place = place.nextElementSibling;
-      else this.#list.insertBefore(element, place);
+    const all = [...this.#cards.values()];
+    const cards = this.#shown();
+    this.element.classList.toggle("wide", this.#isWide && cards.length > 0);
+    this.element.classList.toggle("many-ended", all.filter(({ isOpen }) => !isOpen).length >= MANY_ENDED);
+    if (this.#isWide) this.#arrangeList(cards);
+    else this.#arrangeColumn(cards);
+    const top = (this.#isWide ? this.#chosen : cards.find((card) => card.isOpen))?.id ?? 0;
+    if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
+    const open = all.filter(({ isOpen }) => isOpen).map(({ ask }) => ask);
+    this.#filter.show(open, this.#wanted);
+    this.#none.hidden = cards.length > 0 || open.length === 0;
+    this.#welcome.show(this.#isKnown && all.length === 0);
+    this.listener.changed(open.length);
+  }
+
+  /** A list of rows, and the chosen card beside it. @param {Card[]} cards */
+  #arrangeList(cards) {
+    if (!this.#chosen || !cards.includes(this.#chosen)) this.#chosen = cards.find((card) => card.needsPerson) ?? cards[0] ?? null;
+    const chosen = this.#chosen;
+    place(this.#index, cards.map(({ row }) => row.element));
+    chosen?.expand();
+    // A card that was open once stays in the document, and with it its frames and texts.
+    place(this.#list, this.#inOrder().filter((card) => card === chosen || card.element.isConnected).map(({ element }) => element));
+    for (const card of this.#cards.values()) {
+      card.element.hidden = card !== chosen;
+      card.row.isChosen = card === chosen;
     }
+  }
+
+  /** One card after the other. @param {Card[]} cards */
+  #arrangeColumn(cards) {
+    place(this.#index, []);
+    const shown = new Set(cards);
+    for (const card of this.#cards.values()) {
+      card.keepRow();
+      card.row.isChosen = false;
+      card.element.hidden = !shown.has(card);
+    }
+    place(this.#list, this.#inOrder().map(({ element }) => element));
     let forms = cards.filter(({ isExpanded }) => isExpanded).length;
     for (const card of cards) {
       if (forms >= FORMS) break;
@@ -249,41 +413,26 @@ export class Inbox {
         forms++;
       }
     }
-    const top = cards.find((card) => card.isOpen)?.id ?? 0;
-    if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
-    this.#more.hidden = this.#held.size === 0;
-    if (this.#held.size > 0) this.#more.textContent = newOnes([...this.#held.values()]);
-    this.#showEmpty(cards.length === 0 && this.#held.size === 0);
-    this.listener.changed(this.open.length + this.#held.size);
-  }
-
-  /** @param {boolean} isEmpty */
-  #showEmpty(isEmpty) {
-    this.#empty.hidden = !isEmpty || !this.#isKnown;
-    if (this.#empty.hidden || this.#empty.hasChildNodes()) return;
-    const demo = h("button", { type: "button", class: "primary" }, "Ask me something");
-    demo.addEventListener("click", () => openAsk(DEMO).catch((error) => announce(error.message)));
-    fill(
-      this.#empty,
-      h("div", { class: "calm", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
-      h("h2", {}, "Nothing is waiting for you"),
-      h("p", {}, "When Claude Code asks a question in a project with the hook, it appears here. Leave the page open, or come back when you get a notification."),
-      h("ol", { class: "steps" }, h("li", {}, "Install the hook in a project: ", command("answerback install")), h("li", {}, "Let Claude Code work there. Its questions come to the terminal and to this page; the first answer wins.")),
-      h("p", { class: "try" }, demo, h("span", { class: "faint" }, "to see what it looks like")),
-    );
   }
 }
 
-/** @type {Question[]} */
-const DEMO = [
-  {
-    question: "Which database should the shop use?",
-    header: "Database",
-    multiSelect: false,
-    options: [
-      { label: "SQLite", description: "One file, nothing to run" },
-      { label: "PostgreSQL", description: "A server, for more than one machine" },
-      { label: "Plain files", description: "As simple as it gets" },
-    ],
-  },
-];
+/** @param {HTMLElement} element */
+function isInView(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  return height > 0 && bottom > 0 && top < innerHeight;
+}
+
+/**
+ * Brings elements into this order. Elements that are in place are not touched.
+ * @param {Element} parent
+ * @param {Element[]} elements
+ */
+function place(parent, elements) {
+  const wanted = new Set(elements);
+  for (const element of [...parent.children]) if (!wanted.has(element)) element.remove();
+  let next = parent.firstElementChild;
+  for (const element of elements) {
+    if (element === next) next = next.nextElementSibling;
+    else parent.insertBefore(element, next);
+  }
+}

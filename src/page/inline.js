@@ -22,6 +22,12 @@ const PATTERN = new RegExp(
   "gu",
 );
 
+/** How much of a text a row shows at most. */
+const ROW = 300;
+
+/** The first line of a text, for a row. @param {string} text */
+export const firstLine = (text) => (text.split("\n").find((line) => line.trim()) ?? "").slice(0, ROW);
+
 /**
  * @param {string} text
  * @param {number} [depth]

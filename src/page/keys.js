@@ -9,9 +9,9 @@ const KEYS = [
   ["↑ ↓", "move between options"],
   ["Tab", "move between questions, fields and buttons"],
   ["Space", "choose an option, or undo that"],
-  ["Enter", "choose an option; send the chosen one, or go to the button that approves"],
+  ["Enter", "choose an option; send the chosen one at once, or go to the button that approves"],
   ["Ctrl Enter", "send what is chosen or written"],
-  ["u", "take back a choice before it is sent"],
+  ["u Esc", "take back a choice before it is sent"],
   ["j k", "next and previous question"],
   ["/", "search the history"],
   ["i", "back to the inbox"],
@@ -19,7 +19,7 @@ const KEYS = [
 ];
 
 /**
- * @typedef {{ inbox: import("./inbox.js").Inbox, isInbox(): boolean, show(view: string): void }} Page
+ * @typedef {{ inbox: import("./inbox.js").Inbox, isInbox(): boolean, show(view: "inbox" | "history"): void }} Page
  * @param {Page} page
  * @param {AbortSignal} signal
  */
@@ -28,8 +28,10 @@ export function listen(page, signal) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat && page.isInbox() && !document.querySelector("dialog[open]")) {
       event.preventDefault();
       const card = page.inbox.current;
-      card?.expand();
-      return void card?.submit();
+      if (!card) return;
+      if (page.inbox.aim.isNew(card)) return void page.inbox.sendNow();
+      card.expand();
+      return void card.submit();
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event) || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
@@ -41,6 +43,7 @@ export function listen(page, signal) {
     }
     // A key that acts does so once, even if it is held down.
     if (event.repeat && (ACTS.test(event.key) || (event.key === " " && target.matches("button")))) return event.preventDefault();
+    if (event.key.length === 1 && page.inbox.aim.isLost(event.key)) return event.preventDefault();
     if (handle(page, event.key, target)) event.preventDefault();
   };
   document.addEventListener("keydown", key, { signal });
@@ -64,11 +67,16 @@ function handle(page, key, target) {
     return true;
   }
   const card = page.inbox.current;
-  if (!card) return false;
+  if (!card) return /^[1-9]$/.test(key) && page.inbox.showTop();
   if (key.startsWith("Arrow") && target.matches("button, a, summary")) return false;
-  if (key !== "Enter") return card.press(key);
+  if (key !== "Enter") {
+    page.inbox.aim.begin();
+    return card.press(key);
+  }
   // The browser turns Enter on a control into a click.
   if (target.matches("button:not([data-enter-sends]), a, summary")) return false;
+  // After an answer the next card has the focus. Enter is still for that answer, until the person begins with the card or has seen it.
+  if (page.inbox.aim.isNew(card) && (page.inbox.sendNow() || !page.inbox.aim.hasSeenIt)) return true;
   card.expand();
   card.enter();
   return true;
@@ -76,7 +84,7 @@ function handle(page, key, target) {
 
 /**
  * @param {Page} page
- * @param {string} view
+ * @param {"inbox" | "history"} view
  */
 function show(page, view) {
   page.show(view);

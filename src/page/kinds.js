@@ -14,6 +14,7 @@ import { projectName } from "./words.js";
 /**
  * @typedef {object} Kind
  * @property {{ one: string, many: string }} noun
+ * @property {string} name one word, for rows and filters
  * @property {string} verb what a project does with such an ask, as in "shop asks: …"
  * @property {(ask: Ask) => string} title a few words: the name of the card
  * @property {(ask: Ask) => string} text one line: the row, the history, the announcement
@@ -26,6 +27,7 @@ import { projectName } from "./words.js";
 /** @type {Kind} */
 const QUESTION = {
   noun: { one: "question", many: "questions" },
+  name: "Question",
   verb: "asks",
   title: ({ questions }) => questions.map(({ header, question }) => header || question).join(" · "),
   text: ({ questions }) => questions[0].question,
@@ -41,6 +43,7 @@ const call = ({ subject }) => /** @type {CallSubject} */ (subject);
 /** @type {Kind} */
 const PERMISSION = {
   noun: { one: "permission request", many: "permission requests" },
+  name: "Permission",
   verb: "asks for permission",
   title: (ask) => codeText(toolName(call(ask))),
   text: (ask) => codeText(`${toolName(call(ask))}: ${callText(call(ask))}`),
@@ -56,9 +59,10 @@ const plan = ({ subject }) => planTitle(/** @type {PlanSubject} */ (subject).pla
 /** @type {Kind} */
 const PLAN = {
   noun: { one: "plan", many: "plans" },
+  name: "Plan",
   verb: "has a plan",
   title: plan,
-  text: (ask) => `Plan: ${plan(ask)}`,
+  text: plan,
   glimpse: () => "",
   form: (ask, draft, listener) => new PlanForm(ask, draft, listener),
   verdict: verdictOnPlan,
@@ -71,6 +75,7 @@ const schema = ({ subject }) => /** @type {FormSubject} */ (subject);
 /** @type {Kind} */
 const FORM = {
   noun: { one: "form", many: "forms" },
+  name: "Form",
   verb: "has a form",
   title: (ask) => codeText(schema(ask).server),
   text: (ask) => `${codeText(schema(ask).server)}: ${schema(ask).message}`,
@@ -80,11 +85,20 @@ const FORM = {
   past: pastForm,
 };
 
-/** @type {Map<string | undefined, Kind>} */
+/** @type {Map<string, Kind>} */
 const KINDS = new Map([["question", QUESTION], ["permission", PERMISSION], ["plan", PLAN], ["form", FORM]]);
 
 /** Every ask has questions. So a kind that only a newer daemon knows can still be answered. @param {Ask} ask */
-const kindOf = ({ kind, subject }) => (subject ? KINDS.get(kind) : null) ?? QUESTION;
+const kindOf = ({ kind = "", subject }) => (subject ? KINDS.get(kind) : null) ?? QUESTION;
+
+/** The name of a kind for machines. @param {Ask} ask */
+export const kindKey = (ask) => [...KINDS].find(([, kind]) => kind === kindOf(ask))?.[0] ?? "question";
+
+/** The name of a kind for people. @param {string} key */
+export const kindName = (key) => (KINDS.get(key) ?? QUESTION).name;
+
+/** All kinds, by their names for machines. */
+export const kindKeys = () => [...KINDS.keys()];
 
 /**
  * @param {Ask} ask
@@ -107,9 +121,6 @@ export const cardName = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb
 
 /** What a screen reader says when an ask arrives. @param {Ask} ask */
 export const arrival = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb}: ${text(ask)}`;
-
-/** What is new, as a button says it. @param {Ask[]} asks */
-export const newOnes = (asks) => `${asks.length} new ${noun(asks)}`;
 
 /**
  * The words of a notification about these asks. The text of an ask stays on the page.

@@ -27,6 +27,8 @@ export class Live {
   #wake = () => {};
   #lostAt = 0;
   #awakeAt = Date.now();
+  /** Whether somebody looked at the page when the present stream began. */
+  #wasWatched = false;
   /** Whether this tab calls the person while they look at none. */
   callsPeople = false;
 
@@ -66,9 +68,10 @@ export class Live {
     return document.visibilityState === "visible";
   }
 
+  /** Somebody looks at the page now, or nobody does any more: that needs another kind of stream. */
   #look() {
     const slept = Date.now() - this.#awakeAt > NAP;
-    if (slept || (!this.#isWatched && !this.callsPeople)) this.refresh();
+    if (slept || this.#isWatched !== this.#wasWatched) this.refresh();
     else this.#wake();
   }
 
@@ -92,8 +95,9 @@ export class Live {
           this.#lostAt = 0;
           pause = FIRST_PAUSE;
         };
+        const isWatched = (this.#wasWatched = this.#isWatched);
         const follow = async () => {
-          for await (const event of events(cursor, signal, connected)) this.#tell(() => this.sink.event(event));
+          for await (const event of events(cursor, { signal, isWatched, opened: connected })) this.#tell(() => this.sink.event(event));
         };
         if ((!this.#isWatched && !this.callsPeople) || !(await withStream(follow))) {
           connected();

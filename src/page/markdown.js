@@ -29,6 +29,16 @@ export function markdown(text, passage = (block) => block) {
 }
 
 /**
+ * Markdown inside a button: nothing in it can have the focus.
+ * @param {string} text
+ */
+export function flatMarkdown(text) {
+  const element = markdown(text);
+  for (const each of element.querySelectorAll("[tabindex]")) each.removeAttribute("tabindex");
+  return element;
+}
+
+/**
  * @param {Line[]} lines
  * @param {Passage} passage
  * @param {number} depth

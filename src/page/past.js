@@ -16,7 +16,7 @@ export function pastQuestions({ questions, outcome }) {
   const of = (/** @type {Record<string, string> | undefined} */ texts, /** @type {string} */ question) => (texts && Object.hasOwn(texts, question) ? texts[question] : "");
   const pairs = questions.flatMap(({ question }) => {
     const [answer, note] = [of(outcome?.answers, question), of(outcome?.notes, question)];
-    return [h("dt", { dir: "auto" }, prose(question)), h("dd", { dir: "auto" }, answer && h("strong", {}, prose(answer)), note && h("span", { class: "past-note" }, prose(note)))];
+    return [h("dt", {}, markdown(question)), h("dd", { dir: "auto" }, answer && h("strong", {}, prose(answer)), note && h("span", { class: "past-note" }, prose(note)))];
   });
   return [h("dl", {}, ...pairs)];
 }

@@ -1,7 +1,9 @@
 // One question: its options, the field for an answer in one's own words, and a note.
 
 import { Choices } from "./choices.js";
+import { clamp } from "./clamp.js";
 import { fill, h, icon } from "./dom.js";
+import { markdown } from "./markdown.js";
 import { preview } from "./preview.js";
 import { isTouch, sendsOnEnter, textarea, tooLong } from "./text_field.js";
 
@@ -128,7 +130,7 @@ export class QuestionView {
         "div",
         { class: "asked" },
         header && h("span", { class: "chip", dir: "auto" }, header),
-        h("h2", { id: this.id, class: "text", dir: "auto" }, question),
+        ...clamp(h("div", { id: this.id, class: "text", role: "heading", "aria-level": 2 }, markdown(question)), { lines: isTouch() ? 8 : 14 }),
         this.isMulti && h("p", { class: "hint" }, "Choose any number"),
       ),
       h("div", { class: "answers" }, h("div", { class: "choices" }, options.length > 0 && this.choices.element, this.takesText && this.other.element), this.#pane),

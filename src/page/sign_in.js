@@ -1,28 +1,30 @@
 // Signing in: with a code from `answerback open`, or by pairing. Without a code the page explains how.
 
+import { isThisMachine } from "./address.js";
 import { awaitPairing, claimPairing, isSignedIn, onSignedIn, redeem, version } from "./api.js";
 import { command, fill, h } from "./dom.js";
 
 export const hasCode = () => /^#(launch|pair)=/.test(location.hash);
 
 /**
- * Uses the code in the address, if there is one, and removes it from there. Resolves to the problem; empty if there is none.
+ * Uses the code in the address, if there is one, and removes it from there. Resolves to the problem, which is empty if there is none, and to
+ * whether this device was paired just now.
  * @param {HTMLElement} main
- * @returns {Promise<string>}
+ * @returns {Promise<{ problem: string, isPaired: boolean }>}
  */
 export async function useCode(main) {
   const found = new URLSearchParams(location.hash.slice(1));
   const launch = found.get("launch");
   const pair = found.get("pair");
-  if (!launch && !pair) return "";
+  if (!launch && !pair) return { problem: "", isPaired: false };
   history.replaceState(null, "", "/");
   try {
     if (pair) await pairWith(pair, main);
     // A browser that is signed in needs no other token.
     else if (launch && !(isSignedIn() && (await version().then(() => true, () => false)))) await redeem(launch);
-    return "";
+    return { problem: "", isPaired: Boolean(pair) };
   } catch (error) {
-    return /** @type {Error} */ (error).message;
+    return { problem: /** @type {Error} */ (error).message, isPaired: false };
   }
 }
 
@@ -60,8 +62,7 @@ function deviceName() {
  */
 export function notSignedIn(main, problem) {
   onSignedIn(() => location.reload());
-  // The daemon uses HTTP without TLS only on its own machine.
-  const isLocal = location.protocol === "http:" && ["127.0.0.1", "localhost"].includes(location.hostname);
+  const isLocal = isThisMachine();
   fill(
     main,
     h(

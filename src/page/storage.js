@@ -30,6 +30,14 @@ class Kept {
     }
   }
 
+  keys() {
+    try {
+      return Object.keys(this.place());
+    } catch {
+      return [...this.#memory.keys()];
+    }
+  }
+
   /** @param {string} key */
   remove(key) {
     this.#memory.delete(key);
@@ -43,5 +51,3 @@ class Kept {
 
 /** Shared by all tabs, and kept. */
 export const lasting = new Kept(() => localStorage);
-/** Only for this tab. */
-export const passing = new Kept(() => sessionStorage);

@@ -89,9 +89,27 @@ interface Away {
   by: Source | null;
 }
 
+/** The situation in which an ask came up, as far as it is known. */
 interface AskContext {
+  /** What the agent said last before it asked. */
   said: string | null;
   branch: string | null;
+  /** What the session is about. */
+  title: string | null;
+  /** Whether a terminal asks too, or would if the ask was handed to it. */
+  terminal: boolean;
+  /** What happens at the deadline: the agent's own dialog, a refusal, or the run ends and waits to be resumed. */
+  on_timeout: "native" | "deny" | "defer";
+}
+
+/** How far a person has come with setting Answerback up. */
+interface Setup {
+  /** Claude Code has asked through the hook, or a project has it. */
+  hook: boolean;
+  /** Somebody has answered something. */
+  answered: boolean;
+  /** The ways in which people are told of new asks: `desktop`, `ntfy`, `webhook`. */
+  notify: string[];
 }
 
 interface Answer {

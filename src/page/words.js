@@ -24,11 +24,22 @@ export function age(ask) {
   return waited < 10_000 ? "just now" : `waiting ${span(waited)}`;
 }
 
-/** @param {Ask} ask */
-export function deadline(ask) {
-  if (!ask.expires_at) return "";
-  const left = Date.parse(ask.expires_at) - now();
-  return left > 0 ? `closes in ${span(left)}` : "closing";
+/**
+ * When the time for an answer is over, and what happens then.
+ * @param {Ask} ask
+ * @param {AskContext | null} context null if it is not known yet
+ */
+export function deadline({ expires_at, racing, origin }, context) {
+  if (!expires_at) return "";
+  const left = Date.parse(expires_at) - now();
+  const then = origin === "program" ? "the program gets no answer" : racing ? "only the terminal asks" : context && afterwards(context);
+  return left > 0 ? `closes in ${span(left)}${then ? `, then ${then}` : ""}` : "closing";
+}
+
+/** @param {AskContext} context */
+function afterwards({ terminal, on_timeout }) {
+  if (on_timeout === "defer") return "the run ends, and can be resumed";
+  return terminal && on_timeout === "native" ? "the terminal asks" : "the agent gets no answer";
 }
 
 /**
@@ -50,13 +61,24 @@ export function projectName(project) {
   return project?.split("/").filter(Boolean).pop() ?? "no project";
 }
 
-/** @param {Ask} ask */
+/**
+ * Names for projects that tell them apart: the last part of the directory, or all of it if two projects have the same.
+ * @param {string[]} projects
+ * @returns {Map<string, string>}
+ */
+export function projectNames(projects) {
+  const names = projects.map(projectName);
+  const isAlone = (/** @type {string} */ name) => names.filter((other) => other === name).length === 1;
+  return new Map(projects.map((project, index) => [project, isAlone(names[index]) ? names[index] : project]));
+}
+
+/** What is special about an ask, in a few words; empty if nothing is. @param {Ask} ask */
 export function mode(ask) {
   if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
   if (ask.perhaps_answered) return { word: "perhaps answered in the terminal", title: "The agent has started a command since it asked. Somebody may have allowed this in the terminal. If so, your answer changes nothing." };
   if (ask.racing) return { word: "terminal too", title: "This is open in the terminal too. The first answer wins." };
-  if (ask.origin === "program") return { word: "a program asks", title: "A program asks, not an agent." };
-  return { word: "waits here", title: "The agent waits for an answer from here." };
+  if (ask.origin === "program") return { word: "from a program", title: "A program asks, not an agent." };
+  return { word: "", title: "" };
 }
 
 /** @type {Record<string, string>} */

@@ -120,9 +120,11 @@ scenario("keyboard: j and k move between cards, and the digit goes to the one in
   const page = await world.page();
   await page.keyboard.press("j");
   await page.keyboard.press("j");
-  await page.keyboard.press("1");
-  assert.deepEqual(await answers(first), { [DATABASE.question]: "SQLite" });
-  assert.equal((await world.get(`/v1/asks/${second.key}`)).state, "open");
+  await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  await page.keyboard.press("2");
+  assert.deepEqual(await answers(second), { [LAYOUT.question]: "One step after the other" });
+  assert.equal((await world.get(`/v1/asks/${first.key}`)).state, "open");
 });
 
 scenario("keyboard: ? lists the keys, / searches the history, i goes back", async (world) => {
@@ -184,8 +186,9 @@ scenario("dismissed with a reason, and released to the terminal", async (world) 
   const reply = await dismissed.reply();
   assert.equal(reply.permissionDecision, "deny");
   assert.match(reply.permissionDecisionReason, /Read the README\./);
-  const released = await world.ask([DATABASE], { session: "b" });
+  const released = await world.ask([DATABASE], { session: "b", env: { CLAUDE_CODE_SESSION_ATTENDED: "1" }, mode: "hold" });
   await page.getByRole("button", { name: "To the terminal" }).click();
+  await page.getByRole("button", { name: "Send now" }).click();
   assert.equal(await released.said, "");
   assert.equal((await world.settled(released.key)).outcome.kind, "released");
 });
@@ -248,8 +251,6 @@ scenario("what the agent said before, and its branch", async (world) => {
   await world.ask([DATABASE], { extra });
   const page = await world.page();
   await page.locator(".branch", { hasText: "orders" }).waitFor();
-  assert.equal(await page.locator(".said-text").isVisible(), false);
-  await page.getByText("What the agent said before").click();
   await page.locator(".said-text strong", { hasText: "catalogue" }).waitFor();
   assert.equal(await page.locator(".said-text li").count(), 2);
 });

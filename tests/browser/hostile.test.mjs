@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { until } from "../lib/until.mjs";
 import { Elsewhere } from "./lib/elsewhere.mjs";
-import { hostile } from "./lib/hostile.mjs";
+import { countHits, expectUnreached, hostile } from "./lib/hostile.mjs";
 import { scenario } from "./lib/world.mjs";
 
 /** As many as an ask can have. */
@@ -19,30 +19,6 @@ async function withSites(body) {
   } finally {
     for (const site of Object.values(sites)) site.stop();
   }
-}
-
-/** How often a script on this page has called `hit()`, from any frame. */
-async function countHits(page) {
-  const counter = { hits: 0 };
-  await page.exposeFunction("hit", () => void (counter.hits += 1));
-  await page.evaluate("hit()");
-  assert.equal(counter.hits, 1, "a hit on this page is counted");
-  counter.hits = 0;
-  return counter;
-}
-
-/**
- * Nothing on this page has reached `outside`. What was set off is sent before the visit at the end, because both go through the same
- * browser. The visit also proves that a connection is counted.
- */
-async function expectUnreached(page, outside) {
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-  assert.equal(outside.connections, 0);
-  const visitor = await page.context().newPage();
-  await visitor.goto(`${outside.url}/visit`);
-  await visitor.close();
-  assert.deepEqual(outside.requests.filter(({ path }) => path !== "/favicon.ico").map(({ path }) => path), ["/visit"]);
-  assert.ok(outside.connections > 0);
 }
 
 /** Waits until the preview of the focused option is there. Resolves to whether it is a frame, which has loaded then. */
@@ -77,8 +53,8 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
     const asked = await world.ask(questions, { session: `s-${at}`, cwd: `/home/me/${strings[0].replaceAll(/[\0/]/g, "")}`, extra: await world.transcript(strings.join("\n\n"), strings[0]) });
     await page.locator(".card.expanded .question").nth(questions.length - 1).waitFor();
     await page.locator(".branch:visible").waitFor();
-    await page.getByText("What the agent said before").click();
-    await page.locator(".said-text .where").waitFor();
+    await page.locator(".said-text:visible").waitFor();
+    await unfold(page);
     for (const option of await page.locator(".option[role=radio]").all()) {
       await option.evaluate((element) => element.focus());
       if (await previewShown(option)) frames += 1;
@@ -101,7 +77,7 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
 
 /** Everything that can be unfolded or opened on the first card. */
 async function unfold(page) {
-  await page.getByText("What the agent said before").first().click();
+  for (const button of await page.locator(".show-all:visible").all()) await button.evaluate((element) => element.click());
   for (let left = await page.locator(".unfold").count(); left > 0; left--) await page.locator(".unfold").first().click();
 }
 

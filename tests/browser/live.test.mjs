@@ -74,7 +74,7 @@ scenario("an answer is one's own also when the reply is faster, and its card lea
   const asked = await world.ask([DATABASE]);
   const page = await world.page();
   const [held, released] = [deferred(), deferred()];
-  await page.route("**/v1/events", async (route) => {
+  await page.route("**/v1/events?*", async (route) => {
     held.resolve(route);
     await released.promise;
     await route.continue();
@@ -131,13 +131,9 @@ scenario("a new question does not push away what somebody is writing", async (wo
   await page.getByLabel("Another answer").fill("let me think");
   const before = await page.getByLabel("Another answer").boundingBox();
   await world.ask([LAYOUT], { session: "b" });
-  await page.getByRole("button", { name: "1 new question" }).waitFor();
-  assert.equal(await page.title(), "(2) Answerback");
-  const shift = (await page.getByLabel("Another answer").boundingBox()).y - before.y;
-  assert.ok(Math.abs(shift) < 60, `moved by ${shift}`);
-  await page.getByRole("button", { name: "1 new question" }).click();
   await page.locator(".card", { hasText: LAYOUT.question }).waitFor();
-  assert.equal(await page.locator(".card").count(), 2);
+  assert.equal(await page.title(), "(2) Answerback");
+  assert.deepEqual(await page.getByLabel("Another answer").first().boundingBox(), before);
 });
 
 scenario("the daemon is killed and comes back: the page shows the truth by itself, and loses no draft", async (world) => {
@@ -165,15 +161,48 @@ scenario("without a daemon an answer is kept, and sent when it is back", async (
   await page.getByText("The daemon does not answer.").waitFor();
   await option(page, "SQLite").click();
   await page.getByRole("button", { name: "Send now" }).click();
-  await page.getByText("Not sent.").waitFor();
+  await page.getByText("SQLite is not sent yet. The page sends it as soon as it reaches the daemon.").waitFor();
   await world.startDaemon();
   const back = performance.now();
   await page.locator("#connection[data-state=live]").waitFor();
   console.log(`connected again ${(performance.now() - back).toFixed(0)} ms after the daemon was back`);
-  await option(page, "SQLite").click();
-  await page.getByRole("button", { name: "Send now" }).click();
+  // Nobody presses anything.
   assert.equal((await world.settled(key)).outcome.answers[DATABASE.question], "SQLite");
+  await page.locator(".card.settled", { hasText: "SQLite" }).waitFor();
   forgiveLostConnection(world);
+});
+
+scenario("an answer that could not be sent is not sent after somebody else has answered", async (world) => {
+  const { key } = await world.post("/v1/asks", { questions: [DATABASE] });
+  const page = await world.page();
+  await world.killDaemon();
+  await page.getByLabel("Another answer").fill("Mongo");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await page.getByText("Mongo is not sent yet.").waitFor();
+  // The page finds the daemon only after the other answer is there.
+  await page.context().setOffline(true);
+  await world.startDaemon();
+  await world.answerback("answer", "PostgreSQL");
+  await page.context().setOffline(false);
+  await page.locator(".card.settled", { hasText: "PostgreSQL" }).waitFor();
+  await page.locator(".unsent-text", { hasText: "Mongo" }).waitFor();
+  assert.equal((await world.get(`/v1/asks/${key}`)).outcome.answers[DATABASE.question], "PostgreSQL");
+  forgiveLostConnection(world);
+  world.complaints = world.complaints.filter((text) => !/ERR_INTERNET_DISCONNECTED|409/.test(text));
+});
+
+scenario("a daemon that falls silent is not called live for long", async (world) => {
+  const page = await world.page();
+  const { pid } = await world.record();
+  process.kill(pid, "SIGSTOP");
+  try {
+    const stopped = performance.now();
+    await page.locator("#connection:not([data-state=live])").waitFor();
+    console.log(`not live any more ${((performance.now() - stopped) / 1000).toFixed(1)} s after the daemon fell silent`);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await page.locator("#connection[data-state=live]").waitFor();
 });
 
 scenario("a network that comes back: what changed meanwhile is there", async (world) => {
@@ -213,5 +242,5 @@ scenario("500 open questions: all are there, keys answer at once, nothing waits 
   await page.locator(".card.settled").waitFor();
   assert.equal(await page.title(), "(499) Answerback");
   await page.locator(".card .row").nth(300).click();
-  assert.equal(await page.locator(".card.expanded").count(), 9);
+  assert.equal(await page.locator(".card.expanded").count(), 4);
 });

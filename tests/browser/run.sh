@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Checks the types of the page and of the tests, checks the page's size, and drives the page with the real Chromium.
+# Checks the types of the page and of the tests, drives the page with the real Chromium and the real Firefox, and checks the tape of the
+# README. `served.test.mjs` checks the size of the page.
 #
 #   ANSWERBACK_BIN_DIR      where answerback and answerback-hook are (default: target/debug of this checkout)
 #   ANSWERBACK_TEST_CACHE   where the tools are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
-#   ANSWERBACK_TEST_CHROMIUM  the browser (default: /usr/bin/chromium)
+#   ANSWERBACK_TEST_CHROMIUM  a Chromium (default: /usr/bin/chromium)
+#   ANSWERBACK_TEST_FIREFOX   a Firefox (default: /usr/bin/firefox-esr)
 #
 #   tests/browser/run.sh                  everything
 #   tests/browser/run.sh --screenshots    writes docs/images anew
+#   tests/browser/run.sh --tape           writes only docs/images/tape.svg anew
 #
 # Other arguments go to `node --test`: files, or for example --test-name-pattern=keyboard.
 set -euo pipefail
@@ -30,8 +33,9 @@ if [[ ! -d $tools ]]; then
 fi
 export ANSWERBACK_TEST_BROWSER=$tools
 
-if [[ ${1:-} == --screenshots ]]; then
-    exec node "$here/screenshots.mjs" "$root/docs/images"
+if [[ ${1:-} == --screenshots ]]; then node "$here/screenshots.mjs" "$root/docs/images"; fi
+if [[ ${1:-} == --screenshots || ${1:-} == --tape ]]; then
+    exec node "$here/../tape/write.mjs" "$root/docs/images/tape.svg"
 fi
 
 tsc=$tools/node_modules/.bin/tsc
@@ -40,13 +44,6 @@ tsc=$tools/node_modules/.bin/tsc
 for project in tsconfig.json tsconfig.cases.json; do
     "$tsc" --project "$here/../$project" --typeRoots "$tools/node_modules/@types,$tools/node_modules"
 done
-
-size=$(find "$root/src/page" -type f ! -name '*.d.ts' -print0 | sort -z | xargs -0 -n1 gzip -9c | wc -c)
-echo "the page: $size bytes compressed"
-if ((size > 96 * 1024)); then
-    echo "error: the page is over 96 KiB compressed" >&2
-    exit 1
-fi
 
 version=$(pinned "$cli")
 provide_clients "$version"
@@ -57,5 +54,5 @@ options=() files=()
 for argument in "$@"; do
     if [[ $argument == *.test.mjs ]]; then files+=("$argument"); else options+=("$argument"); fi
 done
-if ((${#files[@]} == 0)); then files=("$here"/*.test.mjs); fi
+if ((${#files[@]} == 0)); then files=("$here"/*.test.mjs "$here"/../tape/*.test.mjs); fi
 exec node --test --test-concurrency=2 --test-reporter=spec "${options[@]}" "${files[@]}"

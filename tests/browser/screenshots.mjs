@@ -2,7 +2,7 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { closeBrowser } from "./lib/browser.mjs";
+import { closeBrowsers } from "./lib/browser.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { PLAN, remember, SCHEMA } from "./lib/waits.mjs";
 import { PageWorld } from "./lib/world.mjs";
@@ -32,24 +32,85 @@ async function withWorld(body) {
   }
 }
 
-await withWorld(async (world) => {
-  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 640 } });
-  await page.locator(".empty h2").waitFor();
-  await shoot(page, "empty");
-});
+const PHONE = { phone: true, viewport: { width: 390, height: 780 } };
 
 await withWorld(async (world) => {
-  const extra = await world.transcript("The catalogue is in place. Before I write the storage layer I need to know where orders go.", "orders");
-  await world.ask([PLATFORMS], { session: "b81d04f7", cwd: "/home/me/radio", env: { CLAUDE_CODE_SESSION_ATTENDED: "0" } });
-  await world.ask([DATABASE], { session: "3f2a9c1e", extra });
+  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 560 } });
+  await page.locator(".steps").waitFor();
+  await shoot(page, "first-run");
+});
+
+/** Twelve asks of three projects, of every kind. */
+async function askTwelve(world) {
+  const question = (header, text, ...labels) => ({ question: text, header, multiSelect: false, options: labels.map((label) => ({ label, description: "" })) });
+  const extra = await world.transcript("The catalogue is in place. Before I write the storage layer I need to know where orders go. Three ways would work, and they differ in what has to run beside the shop.", "orders");
+  const [shop, radio, garden] = ["shop", "radio", "garden"].map((name) => `/home/me/${name}`);
+  const deploy = "npm run build && rsync -a dist/ shop.example.org:/srv/shop";
+  await world.ask([DATABASE], { session: "s1", cwd: shop, extra });
+  await world.permission("Bash", { command: deploy }, { session: "s2", cwd: shop, extra: remember(deploy) });
+  await world.ask([PLATFORMS], { session: "s3", cwd: radio });
+  await world.plan(PLAN, { session: "s4", cwd: shop });
+  await world.ask([question("Units", "Should the sensors report °C or °F?", "°C", "°F")], { session: "s5", cwd: garden });
+  const { host, port, size } = SCHEMA.properties;
+  await world.form({ requested_schema: { ...SCHEMA, properties: { host, port, size } } }, { session: "s6", cwd: shop });
+  await world.ask([question("Retries", "How often should a failed upload be tried again?", "Never", "Three times", "Until it works")], { session: "s7", cwd: radio });
+  await world.permission("WebFetch", { url: "https://www.sqlite.org/fts5.html", prompt: "How are ranks computed?" }, { session: "s8", cwd: shop });
+  await world.ask([NAME], { session: "s9", cwd: garden });
+  await world.ask([question("Colour", "Which colour should the warning have?", "Amber", "Red")], { session: "s10", cwd: garden });
+  await world.ask([LAYOUT], { session: "s11", cwd: shop });
+  await world.ask([question("Licence", "Which licence should the firmware have?", "MIT", "Apache-2.0", "GPL-3.0")], { session: "s12", cwd: radio });
+}
+
+await withWorld(async (world) => {
+  await askTwelve(world);
   for (const scheme of ["light", "dark"]) {
-    const page = await world.page({ colorScheme: scheme, viewport: { width: 1000, height: 900 } });
+    const page = await world.page({ colorScheme: scheme, viewport: { width: 1280, height: 820 } });
     await page.locator(".branch:visible").first().waitFor();
     await shoot(page, scheme);
   }
-  const phone = await world.page({ phone: true, colorScheme: "light" });
+  const phone = await world.page({ ...PHONE, colorScheme: "light" });
   await phone.locator(".branch:visible").first().waitFor();
   await shoot(phone, "phone");
+  await phone.locator(".card .row").first().scrollIntoViewIfNeeded();
+  await phone.screenshot({ path: path.join(out, "phone-rows.png") });
+});
+
+await withWorld(async (world) => {
+  const lines = Array.from({ length: 14 }, (_, index) => `${index + 1}. ${["Keep", "Move", "Rename", "Delete"][index % 4]} \`part${index + 1}\``);
+  await world.ask([{ ...DATABASE, question: `Is this the right order of steps?\n\n${lines.join("\n")}`, options: [{ label: "Yes", description: "" }, { label: "No", description: "I will say what comes first." }] }]);
+  const page = await world.page({ ...PHONE, colorScheme: "light" });
+  await page.locator(".show-all:visible").first().waitFor();
+  await shoot(page, "long-folded");
+  await page.locator(".show-all:visible").first().tap();
+  await shoot(page, "long-unfolded");
+});
+
+await withWorld(async (world) => {
+  await world.ask([DATABASE]);
+  const page = await world.page({ ...PHONE, colorScheme: "dark" });
+  await page.getByLabel("Another answer").tap();
+  // The keyboard takes the lower half of the screen, and the browser makes the page smaller for it.
+  await page.setViewportSize({ width: 390, height: 440 });
+  await page.keyboard.type("SQLite now, and PostgreSQL when there is a second machine");
+  await page.screenshot({ path: path.join(out, "writing.png") });
+});
+
+await withWorld(async (world) => {
+  await askTwelve(world);
+  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 620 } });
+  const { asks } = await world.get("/v1/asks");
+  const open = (header) => asks.find(({ kind, questions }) => kind === "question" && questions[0].header === header);
+  await page.locator(".card").nth(11).waitFor({ state: "attached" });
+  await page.keyboard.press("1");
+  for (const [header, answer] of [["Units", "°C"], ["Retries", "Three times"], ["Colour", "Amber"]]) {
+    const { key, questions } = open(header);
+    await world.post(`/v1/asks/${key}/answer`, { answers: { [questions[0].question]: answer } });
+  }
+  await page.keyboard.press("Enter");
+  await page.locator(".many-ended").waitFor();
+  await page.locator(".card.settled", { hasText: "SQLite" }).waitFor();
+  await page.evaluate(() => scrollTo(0, document.querySelectorAll(".card.settled")[1].getBoundingClientRect().top + scrollY - 240));
+  await page.screenshot({ path: path.join(out, "settled.png") });
 });
 
 await withWorld(async (world) => {
@@ -73,10 +134,12 @@ await withWorld(async (world) => {
   const { key } = await world.ask([LAYOUT]);
   await world.post(`/v1/asks/${key}/dismiss`, { reason: "Decide it yourself, and show me." });
   await received(await world.ask([NAME], attended), NAME, "Chestnut");
-  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 820 } });
-  await page.locator("#to-history").click();
+  const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 460 } });
+  await page.keyboard.press("/");
   await page.locator(".entry").nth(3).waitFor();
-  await shoot(page, "history");
+  await page.keyboard.type("platforms");
+  await page.locator("mark").first().waitFor();
+  await shoot(page, "history-search");
 });
 /** A part of a program, in which one line is to change. */
 const PRICES = Array.from({ length: 30 }, (_, index) => (index === 13 ? "    price * count" : index === 12 ? "fn total(price: u64, count: u64) -> u64 {" : index === 14 ? "}" : index < 12 ? `use shop::part${index};` : `// ${index}`)).join("\n");
@@ -141,4 +204,4 @@ for (const [name, { open, act }] of Object.entries(WAITS)) {
     }
   });
 }
-await closeBrowser();
+await closeBrowsers();

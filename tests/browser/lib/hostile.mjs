@@ -1,4 +1,6 @@
-// Strings that have hurt pages: markup, handlers, schemes, templates, controls, encodings, and combinations of them.
+// Strings that have hurt pages: markup, handlers, schemes, templates, controls, encodings, and combinations of them. And what notices that
+// one of them did something.
+import assert from "node:assert/strict";
 
 const CALL = "top.hit()";
 const TAGS = ["script", "img", "svg", "iframe", "object", "embed", "video", "audio", "body", "details", "input", "select", "marquee", "math", "style", "link", "base", "meta", "form", "template"];
@@ -27,4 +29,30 @@ export function hostile(outside) {
 
   // A question must be told from the others by its text.
   return [...new Set([...markup, ...handlers, ...schemes, ...direct, ...templates, ...controls, ...shapes, ...styles, ...documents, ...Array.from({ length: 30 }, (_, n) => `<x${n} ${HANDLERS[n % HANDLERS.length]}=${CALL}><!--${n}--><![CDATA[${CALL}]]>`)])];
+}
+
+/** How often a script on this page has called `hit()`, from any frame. @param {import("playwright-core").Page} page */
+export async function countHits(page) {
+  const counter = { hits: 0 };
+  await page.exposeFunction("hit", () => void (counter.hits += 1));
+  await page.evaluate("hit()");
+  assert.equal(counter.hits, 1, "a hit on this page is counted");
+  counter.hits = 0;
+  return counter;
+}
+
+/**
+ * Nothing on this page has reached `outside`. What was set off is sent before the visit at the end, because both go through the same
+ * browser. The visit also proves that a connection is counted.
+ * @param {import("playwright-core").Page} page
+ * @param {import("./elsewhere.mjs").Elsewhere} outside
+ */
+export async function expectUnreached(page, outside) {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  assert.equal(outside.connections, 0);
+  const visitor = await page.context().newPage();
+  await visitor.goto(`${outside.url}/visit`);
+  await visitor.close();
+  assert.deepEqual(outside.requests.filter(({ path }) => path !== "/favicon.ico").map(({ path }) => path), ["/visit"]);
+  assert.ok(outside.connections > 0);
 }

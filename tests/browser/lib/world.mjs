@@ -6,9 +6,9 @@ import path from "node:path";
 import { after } from "node:test";
 import { scenarios, World } from "../../lib/world.mjs";
 import { until } from "../../lib/until.mjs";
-import { browserContext, closeBrowser } from "./browser.mjs";
+import { browserContext, closeBrowsers } from "./browser.mjs";
 
-/** @typedef {{ session?: string, id?: string, cwd?: string, extra?: object, env?: Record<string, string> }} AskOptions */
+/** @typedef {{ session?: string, id?: string, cwd?: string, extra?: object, env?: Record<string, string>, mode?: string }} AskOptions `mode` is the argument of the hook */
 /** @typedef {{ key: string, child: import("node:child_process").ChildProcess, said: Promise<string>, reply(): Promise<any> }} Asked */
 
 const STEP_MS = 15_000;
@@ -24,6 +24,8 @@ export class PageWorld extends World {
   #contexts = [];
   /** What pages complained about. A test takes out what it expects. @type {string[]} */
   complaints = [];
+  /** The browser of this world's pages. @type {import("./browser.mjs").BrowserName} */
+  browser = "chromium";
   /** Some commands wait until the page has answered. */
   commandMs = 60_000;
 
@@ -87,9 +89,9 @@ export class PageWorld extends World {
    * @param {AskOptions} [options]
    * @returns {Promise<Asked>}
    */
-  async ask(questions, { session = "session-1", id = newId(), cwd = "/home/me/shop", extra = {}, env = {} } = {}) {
+  async ask(questions, { session = "session-1", id = newId(), cwd = "/home/me/shop", extra = {}, env = {}, mode } = {}) {
     const input = { hook_event_name: "PreToolUse", session_id: session, tool_use_id: id, cwd, tool_name: "AskUserQuestion", tool_input: { questions }, ...extra };
-    return this.#opened(`${session}__${id}`, this.hook(input, env));
+    return this.#opened(`${session}__${id}`, this.hook(input, env, mode));
   }
 
   /**
@@ -147,9 +149,10 @@ export class PageWorld extends World {
    * Any call of the hook. `said` is what it printed.
    * @param {object} input
    * @param {Record<string, string>} [env]
+   * @param {string} [mode]
    */
-  hook(input, env = {}) {
-    const run = this.spawn(path.join(this.bin, "answerback-hook"), [], { env: { ...this.env, ...env }, stdin: "pipe" });
+  hook(input, env = {}, mode) {
+    const run = this.spawn(path.join(this.bin, "answerback-hook"), mode ? [mode] : [], { env: { ...this.env, ...env }, stdin: "pipe" });
     run.child.stdin.end(JSON.stringify(input));
     return { child: run.child, said: run.exited.then(() => run.stdout) };
   }
@@ -188,7 +191,7 @@ export class PageWorld extends World {
    * @param {{ signedIn?: boolean } & import("./browser.mjs").ProfileOptions} [options]
    */
   async page({ signedIn = true, ...options } = {}) {
-    const context = await browserContext(options);
+    const context = await browserContext({ browser: this.browser, ...options });
     this.#contexts.push(context);
     context.setDefaultTimeout(STEP_MS);
     const page = await context.newPage();
@@ -220,14 +223,19 @@ export class PageWorld extends World {
   }
 }
 
-const inPageWorld = scenarios(() => PageWorld.create(), { timeout: 240_000, verify: (world) => world.expectQuiet() });
 let isPrepared = false;
 
-/** @type {typeof inPageWorld} */
-export function scenario(name, body) {
-  if (!isPrepared) after(closeBrowser);
+/**
+ * A test in a world of its own, with pages in Chromium, or in the browser that is named.
+ * @param {string} name
+ * @param {(world: PageWorld) => Promise<unknown>} body
+ * @param {{ browser?: import("./browser.mjs").BrowserName }} [options]
+ */
+export function scenario(name, body, { browser = "chromium" } = {}) {
+  if (!isPrepared) after(closeBrowsers);
   isPrepared = true;
-  inPageWorld(name, body);
+  const create = async () => Object.assign(await PageWorld.create(), { browser });
+  scenarios(create, { timeout: 240_000, verify: (world) => world.expectQuiet() })(name, body);
 }
 
 /** A port that nobody uses now. */

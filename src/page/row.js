@@ -1,0 +1,77 @@
+// One line for an ask: in the list beside the chosen ask, or in place of a card that is not open.
+
+import { fill, h, icon } from "./dom.js";
+import { firstLine, inline } from "./inline.js";
+import { kindKey, kindName, text, verdict } from "./kinds.js";
+import { age, mode, projectName } from "./words.js";
+
+/** @typedef {"open" | "begun" | "undo" | "sending" | "unsent" | "refused" | "settled"} RowState */
+
+export class Row {
+  #age = h("span", { class: "age" });
+  #state = h("span", { class: "row-state" });
+  #text = h("span", { class: "row-text", dir: "auto" });
+  #button;
+  #undo = h("button", { type: "button", class: "row-undo", hidden: true }, "Undo");
+  /** What the row shows now. */
+  #shown = "";
+
+  /**
+   * @param {Ask} ask
+   * @param {{ open(): void, undo(): void }} actions
+   */
+  constructor(ask, actions) {
+    const kind = kindKey(ask);
+    const head = h("span", { class: "row-head" }, h("bdi", { class: "row-project" }, projectName(ask.project)), kind !== "question" && h("span", { class: "row-kind" }, kindName(kind)), this.#state, this.#age);
+    this.#button = h("button", { type: "button", class: "row", on: { click: actions.open } }, head, this.#text);
+    this.#undo.addEventListener("click", actions.undo);
+    this.#undo.setAttribute("aria-label", `Undo: ${firstLine(text(ask)).slice(0, 100)}`);
+    this.element = h("div", { class: "item" }, this.#button, this.#undo);
+    this.show(ask, "open", "");
+  }
+
+  /** Whether this is the ask beside the list. @param {boolean} isChosen */
+  set isChosen(isChosen) {
+    if (isChosen) this.#button.setAttribute("aria-current", "true");
+    else this.#button.removeAttribute("aria-current");
+  }
+
+  /** Brings the age up to date. @param {Ask} ask */
+  tick(ask) {
+    this.#age.textContent = ask.state === "settled" ? "" : age(ask);
+  }
+
+  reveal() {
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /**
+   * @param {Ask} ask
+   * @param {RowState} state
+   * @param {string} summary of the answer so far
+   */
+  show(ask, state, summary) {
+    this.tick(ask);
+    const shown = JSON.stringify([state, summary, ask.racing, ask.perhaps_answered, ask.deferred, ask.outcome, ask.receipt]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.element.dataset.state = state;
+    this.#undo.hidden = state !== "undo";
+    const { word, tone, line } = state === "settled" ? ended(ask) : { word: WORDS[state] ?? "", tone: "", line: summary };
+    fill(this.#state, state === "open" ? ask.racing && icon("terminal") : word);
+    this.#state.className = `row-state ${tone}`;
+    this.#state.title = state === "open" ? mode(ask).title : "";
+    // The first words say what is asked. What follows is what the person said.
+    const more = kindKey(ask) === "question" && ask.questions.length > 1 && h("span", { class: "faint" }, ` (and ${ask.questions.length - 1} more)`);
+    fill(this.#text, inline(firstLine(text(ask))), more, line && h("span", { class: "row-answer" }, ` ${line}`));
+  }
+}
+
+/** @type {Partial<Record<RowState, string>>} */
+const WORDS = { begun: "Draft", undo: "Sending", sending: "Sending", unsent: "Not sent yet", refused: "Not sent" };
+
+/** @param {Ask} ask */
+function ended(ask) {
+  const { word, tone, lines } = verdict(ask);
+  return { word, tone, line: lines.join(" · ").slice(0, 300) };
+}

@@ -1,0 +1,162 @@
+// A phone: what is in reach while one writes, long texts, what happens by accident, and the first minutes after pairing.
+import assert from "node:assert/strict";
+import { DATABASE, NAME, PLATFORMS } from "../lib/questions.mjs";
+import { freePort, scenario } from "./lib/world.mjs";
+
+const option = (page, label) => page.locator(".option", { hasText: label });
+const answers = async (asked) => (await asked.reply()).updatedInput.answers;
+
+scenario("390 px: while one writes, Send is above the keyboard, at the end of the line and away from Dismiss", async (world) => {
+  const long = { ...PLATFORMS, options: PLATFORMS.options.map((each) => ({ ...each, description: "words ".repeat(40) })) };
+  const asked = await world.ask([long]);
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  const send = page.getByRole("button", { name: "Send answer" });
+  await page.getByLabel("Another answer").tap();
+  // The keyboard takes half of the screen. Chromium makes the page smaller for it.
+  await page.setViewportSize({ width: 390, height: 400 });
+  await page.keyboard.type("Plan 9");
+  const [box, dismiss] = [await send.boundingBox(), await page.getByRole("button", { name: "Dismiss…" }).boundingBox()];
+  assert.ok(box && dismiss);
+  assert.ok(box.y >= 0 && box.y + box.height <= 400, `Send is at ${box.y}`);
+  const field = await page.getByLabel("Another answer").boundingBox();
+  assert.ok(field && field.y > 0 && field.y + field.height <= box.y, `the text ends at ${field && field.y + field.height}, Send begins at ${box.y}`);
+  assert.ok(box.x + box.width > 390 - 40, `Send ends at ${box.x + box.width}`);
+  assert.ok(box.x - (dismiss.x + dismiss.width) > 24 || dismiss.y + dismiss.height < box.y, "Send is beside Dismiss");
+  await send.tap();
+  assert.deepEqual(await answers(asked), { [PLATFORMS.question]: "Plan 9" });
+});
+
+scenario("a keyboard that covers the page does not cover Send", async (world) => {
+  await world.ask([NAME]);
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  await page.getByLabel("Your answer").tap();
+  // Safari leaves the page as it is, and only tells how much of it can be seen.
+  await page.evaluate(() => {
+    const visible = /** @type {VisualViewport} */ (window.visualViewport);
+    Object.defineProperty(visible, "height", { value: 450 });
+    visible.dispatchEvent(new Event("resize"));
+  });
+  const foot = page.locator(".card-foot");
+  assert.equal(await foot.evaluate((element) => getComputedStyle(element).bottom), "350px");
+});
+
+scenario("390 px: long questions and options unfold, and nothing is cut without a sign", async (world) => {
+  const question = Array.from({ length: 30 }, (_, line) => `Line ${line + 1} of a long question.`).join("\n");
+  const long = { ...DATABASE, question, options: [{ label: "Short", description: "" }, { label: "Long", description: Array.from({ length: 12 }, (_, line) => `Reason ${line + 1}`).join("\n") }] };
+  const asked = await world.ask([long]);
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  const all = page.getByRole("button", { name: /Show all \d+ lines/ });
+  await all.nth(1).waitFor();
+  const isCut = (selector) => page.locator(selector).evaluate((element) => element.scrollHeight > element.clientHeight + 2);
+  assert.ok(await isCut(".text"));
+  await page.getByRole("button", { name: "Show all 30 lines" }).tap();
+  assert.ok(!(await isCut(".text")));
+  assert.equal(await page.locator(".option[aria-checked=true]").count(), 0);
+  await page.getByRole("button", { name: "Show all 13 lines" }).tap();
+  assert.equal(await page.locator(".clamped").count(), 0);
+  await page.getByRole("button", { name: "Show less" }).first().tap();
+  assert.ok(await isCut(".text"));
+  await option(page, "Long").tap();
+  assert.deepEqual(await answers(asked), { [question]: "Long" });
+});
+
+scenario("Markdown in questions and descriptions is shown as such, and the answer is for the question as it was asked", async (world) => {
+  const question = "Use `snake_case` or **camelCase**?\n\n```json\n{ \"order_id\": 1 }\n```\n\n- in the API\n- in the files";
+  const asked = await world.ask([{ ...DATABASE, question, options: [{ label: "`a`", description: "As in *Rust*:\n```\nlet a_b;\n```" }, { label: "b", description: "" }] }]);
+  const page = await world.page();
+  const text = page.locator(".card .text");
+  assert.equal(await text.locator("code").first().textContent(), "snake_case");
+  assert.equal(await text.locator("strong").textContent(), "camelCase");
+  assert.equal(await text.locator("pre").textContent(), '{ "order_id": 1 }');
+  assert.equal(await text.locator("li").count(), 2);
+  assert.equal(await page.locator(".description em").textContent(), "Rust");
+  assert.equal(await page.locator(".description pre").textContent(), "let a_b;");
+  // A label is what is sent, so it stays as it is.
+  assert.equal(await page.locator(".label").first().textContent(), "`a`");
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await answers(asked), { [question]: "`a`" });
+});
+
+scenario("To the terminal is offered where a terminal waits, and can be taken back", async (world) => {
+  const alone = await world.ask([DATABASE], { session: "alone", env: { CLAUDE_CODE_SESSION_ATTENDED: "0" } });
+  const page = await world.page();
+  await option(page, "SQLite").waitFor();
+  await world.post(`/v1/asks/${alone.key}/dismiss`, {});
+  assert.equal(await page.getByRole("button", { name: "To the terminal" }).count(), 0);
+  const held = await world.ask([DATABASE], { session: "held", env: { CLAUDE_CODE_SESSION_ATTENDED: "1" }, mode: "hold" });
+  await page.getByRole("button", { name: "To the terminal" }).click();
+  await page.getByText("Sending it to the terminal").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.equal((await world.get(`/v1/asks/${held.key}`)).state, "open");
+  await page.getByRole("button", { name: "To the terminal" }).click();
+  // Nothing else is pressed: it goes by itself after its three seconds.
+  assert.equal(await held.said, "");
+  assert.equal((await world.settled(held.key)).outcome.kind, "released");
+});
+
+scenario("a deadline says what happens then", async (world) => {
+  await world.post("/v1/asks", { questions: [DATABASE], timeout_seconds: 3600 });
+  const page = await world.page();
+  await page.locator(".deadline", { hasText: /closes in (59|60) min, then the program gets no answer|closes in 1 h, then/ }).waitFor();
+});
+
+scenario("what the agent said before: two lines at first, all on a tap, and nothing where there is nothing", async (world) => {
+  const said = Array.from({ length: 9 }, (_, line) => `- point ${line + 1}`).join("\n");
+  await world.ask([DATABASE], { session: "a", extra: await world.transcript(said, "orders") });
+  await world.ask([NAME], { session: "b" });
+  const page = await world.page({ phone: true });
+  const [first, second] = [page.locator(".card").first(), page.locator(".card").nth(1)];
+  const text = first.locator(".said-text");
+  await text.waitFor();
+  const { line, height } = await text.evaluate((element) => ({ line: Number.parseFloat(getComputedStyle(element).lineHeight), height: element.clientHeight }));
+  assert.ok(height <= 2.2 * line, `${height} px, ${line} px a line`);
+  await first.locator(".said").getByRole("button", { name: /Show all/ }).tap();
+  assert.ok((await text.evaluate((element) => element.clientHeight)) > 8 * line);
+  await second.locator(".question").waitFor();
+  assert.equal(await second.locator(".said:visible").count(), 0);
+});
+
+scenario("first run: three steps with their state, which are gone for good when they are done", async (world) => {
+  const page = await world.page();
+  const steps = page.locator(".steps li");
+  await steps.nth(2).waitFor();
+  assert.deepEqual(await page.locator(".steps .unseen").allTextContents(), [" (done)", " (to do)", " (to do)"]);
+  await page.getByText("answerback install", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Ask me something" }).click();
+  await option(page, "SQLite").click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  await page.mouse.move(1, 1);
+  await page.locator(".steps li.done").nth(1).waitFor();
+  assert.deepEqual(await page.locator(".steps .unseen").allTextContents(), [" (done)", " (to do)", " (done)"]);
+  const asked = await world.ask([DATABASE]);
+  await option(page, "SQLite").click();
+  await page.getByRole("button", { name: "Send now" }).click();
+  await asked.reply();
+  await page.mouse.move(1, 1);
+  await page.getByText("Nothing is waiting for you").waitFor();
+  await page.reload();
+  await page.getByText("Nothing is waiting for you").waitFor();
+  assert.equal(await steps.count(), 0);
+});
+
+scenario("after pairing, a phone is told how to keep the page at hand and how it learns of questions", async (world) => {
+  const lan = await freePort();
+  await world.killDaemon();
+  await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
+  await world.startDaemon();
+  const { code, id } = await world.admin("POST", "/v1/pairing");
+  const page = await world.page({ signedIn: false, phone: true, ignoreHTTPSErrors: true });
+  await page.goto(`https://127.0.0.1:${lan}/#pair=${code}`);
+  const check = (await page.locator(".check").innerText()).replaceAll(/\s/g, "");
+  await world.admin("POST", `/v1/pairing/${id}/confirm`, { check });
+  const card = page.getByRole("region", { name: "This device is signed in" });
+  await card.getByRole("button", { name: "Add to home screen" }).tap();
+  await card.getByText("Open the menu of the browser").waitFor();
+  await card.getByText("To be told while it is closed, set up the ntfy app.").waitFor();
+  await card.getByRole("button", { name: "Close" }).tap();
+  assert.equal(await card.count(), 0);
+  await page.reload();
+  await page.locator("#connection[data-state=live]").waitFor();
+  assert.equal(await card.count(), 0);
+});
