@@ -20,31 +20,68 @@ fail() {
     exit 1
 }
 
-# The toolchain and what is built already are not part of what is tested.
-export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+# What is downloaded and built already is not part of what is tested.
+toolchain=$(rustc --print sysroot)
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR
-mkdir -p "$scratch/checkout" "$scratch/home/.config/answerback" "$scratch/shop/.claude"
+mkdir -p "$scratch/checkout" "$scratch/home" "$scratch/shop/.claude" "$scratch/tools"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$scratch/checkout"
-export HOME=$scratch/home
-unset XDG_STATE_HOME XDG_CONFIG_HOME
-bin=$HOME/.local/bin
-export PATH=$bin:$PATH
-echo 'port = 0' >"$HOME/.config/answerback/config.toml"
 printf '{\n   "model": "opus"\n}' >"$scratch/shop/.claude/settings.json"
 cp "$scratch/shop/.claude/settings.json" "$scratch/settings.before"
+install=$scratch/checkout/install/install.sh
+
+# A machine without Rust: every program of this one, but no cargo, no rustc and no rustup.
+for tool in /usr/bin/* /bin/*; do
+    case ${tool##*/} in
+        cargo* | rust*) ;;
+        *) ln -sf "$tool" "$scratch/tools/" ;;
+    esac
+done
+export HOME=$scratch/home PATH=$scratch/tools
+unset XDG_STATE_HOME XDG_CONFIG_HOME CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTUP_INIT
+bin=$HOME/.local/bin
+
+echo "-- without Rust, without a terminal and without --yes"
+if "$install" --project "$scratch/shop" </dev/null >"$scratch/log" 2>&1; then fail "it went on without Rust"; fi
+grep -q 'https://sh.rustup.rs | sh -s -- -y' "$scratch/log" || fail "it does not say how to get Rust: $(cat "$scratch/log")"
+[[ -z $(ls -A "$HOME") ]] || fail "something was installed"
+cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.before" || fail "the settings were changed"
+
+# In place of the download: the toolchain of this machine, with the crates that it has downloaded already.
+cat >"$scratch/rustup-init" <<INIT
+#!/bin/sh
+mkdir -p "\$HOME/.cargo/bin"
+ln -s "$toolchain/bin/rustc" "\$HOME/.cargo/bin/rustc"
+printf '#!/bin/sh\nCARGO_HOME=%s exec %s/bin/cargo "\$@"\n' "$cargo_home" "$toolchain" >"\$HOME/.cargo/bin/cargo"
+chmod +x "\$HOME/.cargo/bin/cargo"
+INIT
+chmod +x "$scratch/rustup-init"
+export RUSTUP_INIT=$scratch/rustup-init
 
 echo "-- install"
-"$scratch/checkout/install/install.sh" --project "$scratch/shop" 2>&1 | tee "$scratch/log"
+"$install" --yes --project "$scratch/shop" </dev/null 2>&1 | tee "$scratch/log"
+grep -q 'parts are built, [0-9]* are left' "$scratch/log" || fail "the progress was not shown"
 grep -q 'answered, and received' "$scratch/log" || fail "the round trip was not proven"
 [[ -x $bin/answerback && -x $bin/answerback-hook ]] || fail "the programs are not in $bin"
 grep -q "\"command\": \"$bin/answerback-hook\"" "$scratch/shop/.claude/settings.json" || fail "the hook is not installed"
-if [[ -d $(rustc --print target-libdir --target "$(uname -m)-unknown-linux-musl") ]] && ldd "$bin/answerback-hook" >/dev/null 2>&1; then
+if [[ -d $("$toolchain/bin/rustc" --print target-libdir --target "$(uname -m)-unknown-linux-musl") ]] && ldd "$bin/answerback-hook" >/dev/null 2>&1; then
     fail "the installed hook is not the static one"
 fi
 
+echo "-- the next step works as it was told: the page, with a question on it"
+grep -qx "  $bin/answerback open" "$scratch/log" || fail "the next step is not the full path"
+address=$("$bin/answerback" open --print)
+curl -fsS "${address%%#*}" >"$scratch/page" || fail "the page does not answer"
+grep -q '<title>Answerback' "$scratch/page" || fail "this is not the page: $(head -c 300 "$scratch/page")"
+record=$HOME/.local/state/answerback/daemon.json
+curl -fsS -H "Authorization: Bearer $(jq -r .token "$record")" "$(jq -r .url "$record")/v1/asks" | grep -q 'Which database' ||
+    fail "the page has nothing to show"
+"$bin/answerback" pending | grep -q 'Which database should the shop use' || fail "the demo does not ask"
+eval "$(sed -n 's/^  export PATH=/PATH=/p' "$scratch/log")"
+[[ $(command -v answerback) == "$bin/answerback" ]] || fail "the line for the PATH does not work"
+
 echo "-- a question that waits while it is updated"
-answerback demo
 cp "$scratch/shop/.claude/settings.json" "$scratch/settings.installed"
 before=$(answerback status --json | jq .pid)
 (cd "$scratch/shop" && ../checkout/install/install.sh --project . >/dev/null 2>"$scratch/log") || fail "$(cat "$scratch/log")"
@@ -54,7 +91,6 @@ cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.installed" || fail 
 answerback answer SQLite Tests
 
 echo "-- the waits that are chosen, and an update that keeps them"
-install=$scratch/checkout/install/install.sh
 covers() { (cd "$scratch/shop" && answerback status --json | jq -c "[.coverage | .permissions, .forms]"); }
 [[ $(covers) == "[false,false]" ]] || fail "more than questions and plans is covered"
 "$install" --project "$scratch/shop" --permissions >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
@@ -65,6 +101,27 @@ covers() { (cd "$scratch/shop" && answerback status --json | jq -c "[.coverage |
 [[ $(covers) == "[false,true]" ]] || fail "--no-permissions or --forms was not passed on"
 if "$install" --all 2>/dev/null; then fail "--all without a project was accepted"; fi
 
+[[ $(answerback pending --json | jq '.asks | length') == 0 ]] || fail "an update asks again"
+
+echo "-- settings that git shares"
+git -C "$scratch/shop" init --quiet
+git -C "$scratch/shop" add .claude/settings.json
+mkdir "$scratch/team" "$scratch/team/.claude"
+git -C "$scratch/team" init --quiet
+echo '{}' >"$scratch/team/.claude/settings.json"
+git -C "$scratch/team" add .claude/settings.json
+"$install" --project "$scratch/shop" >/dev/null 2>"$scratch/log" || fail "an update of what is there is refused: $(cat "$scratch/log")"
+if "$install" --project "$scratch/team" </dev/null >/dev/null 2>"$scratch/log"; then fail "the path of this machine was shared"; fi
+grep -q 'add --local for you alone, or --shared' "$scratch/log" || fail "it does not say what to do: $(cat "$scratch/log")"
+"$install" --yes --project "$scratch/team" >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+grep -q answerback-hook "$scratch/team/.claude/settings.local.json" || fail "the hook is not in the local settings"
+"$install" --project "$scratch/team" --local --forms >/dev/null 2>"$scratch/log" || fail "--local: $(cat "$scratch/log")"
+answerback uninstall --local "$scratch/team" >/dev/null 2>&1
+"$install" --project "$scratch/team" --shared >/dev/null 2>"$scratch/log" || fail "--shared: $(cat "$scratch/log")"
+if grep -q "$HOME" "$scratch/team/.claude/settings.json"; then fail "--shared wrote a path of this machine"; fi
+grep -q 'exec answerback-hook' "$scratch/team/.claude/settings.json" || fail "--shared did not add the hook"
+if "$install" --local --shared --project "$scratch/team" 2>/dev/null; then fail "--local and --shared were both accepted"; fi
+
 echo "-- uninstall"
 "$scratch/checkout/install/uninstall.sh"
 cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.before" || fail "the settings are not what they were"
@@ -73,6 +130,10 @@ cmp "$scratch/shop/.claude/settings.json" "$scratch/settings.before" || fail "th
 
 echo "-- install without a project, uninstall with everything"
 "$scratch/checkout/install/install.sh" >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+[[ $(answerback pending --json | jq '.asks | length') == 0 ]] || fail "somebody who has answered before is asked again"
+"$scratch/checkout/install/uninstall.sh" --purge
+"$install" --no-demo >/dev/null 2>"$scratch/log" || fail "$(cat "$scratch/log")"
+[[ $(answerback pending --json | jq '.asks | length') == 0 ]] || fail "--no-demo asks"
 "$scratch/checkout/install/uninstall.sh" --purge
 [[ ! -e $HOME/.local/state/answerback && ! -e $HOME/.config/answerback ]] || fail "something is left"
 if "$scratch/checkout/install/install.sh" --nonsense 2>/dev/null; then fail "nonsense was accepted"; fi
