@@ -343,10 +343,14 @@ export class Card {
     return says(outcome, body);
   }
 
+  /** What the person wrote here. */
+  get texts() {
+    return [...this.form.texts, this.foot.reason].filter((text) => text.trim());
+  }
+
   /** What the person wrote here and nobody sent. Another tab may have sent the same draft. @param {Outcome} outcome */
   #unsent(outcome) {
-    if (this.#isMine(outcome) || (this.form.draft !== null && this.form.isComplete && says(outcome, this.form.answer()))) return [];
-    return [...this.form.texts, this.foot.reason].filter((text) => text.trim());
+    return this.#isMine(outcome) || (this.form.draft !== null && this.form.isComplete && says(outcome, this.form.answer())) ? [] : this.texts;
   }
 
   #showActions() {

@@ -5,6 +5,7 @@ import { lasting } from "./storage.js";
 const PREFIX = "answerback.draft.";
 
 /** @typedef {{ form: unknown, reason: string }} Draft `form` is null if there is nothing in it; `reason` is that of a dismissal */
+/** @typedef {{ id: number, key: string }} Owner the ask that a draft belongs to */
 
 /**
  * The saved draft.
@@ -12,10 +13,15 @@ const PREFIX = "answerback.draft.";
  * @returns {Draft}
  */
 export function load(ask) {
+  return { form: null, reason: "", ...saved(ask.id) };
+}
+
+/** @param {number} id @returns {Partial<Draft & Owner>} */
+function saved(id) {
   try {
-    return { form: null, reason: "", ...JSON.parse(lasting.get(PREFIX + ask.id) ?? "{}") };
+    return JSON.parse(lasting.get(PREFIX + id) ?? "{}");
   } catch {
-    return { form: null, reason: "" };
+    return {};
   }
 }
 
@@ -25,18 +31,18 @@ export function load(ask) {
  */
 export function save(ask, draft) {
   if (draft.form === null && !draft.reason.trim()) forget(ask);
-  else lasting.set(PREFIX + ask.id, JSON.stringify(draft));
+  else lasting.set(PREFIX + ask.id, JSON.stringify({ ...draft, key: ask.key }));
 }
 
-/** @param {Ask} ask */
-export function forget(ask) {
-  lasting.remove(PREFIX + ask.id);
+/** @param {Owner} owner */
+export function forget({ id }) {
+  lasting.remove(PREFIX + id);
 }
 
-/** Forgets the drafts of all asks but these. @param {Iterable<number>} ids */
-export function keepOnly(ids) {
-  const kept = new Set([...ids].map((id) => PREFIX + id));
-  for (const key of lasting.keys()) if (key.startsWith(PREFIX) && !kept.has(key)) lasting.remove(key);
+/** All asks that have a draft. @returns {Owner[]} */
+export function owners() {
+  const ids = lasting.keys().filter((key) => key.startsWith(PREFIX)).map((key) => Number(key.slice(PREFIX.length)));
+  return ids.map((id) => ({ id, key: saved(id).key ?? "" }));
 }
 
 /**

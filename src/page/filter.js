@@ -17,10 +17,18 @@ export class Filter {
   #shown = "";
   element = h("div", { class: "filter", hidden: true }, this.#project, this.#kind, this.#count);
 
-  /** @param {(wanted: Wanted) => void} changed */
+  /** @param {(wanted: Wanted, isStep: boolean) => void} changed `isStep`: the same list was changed just before, as with the arrow keys */
   constructor(changed) {
-    const tell = () => changed({ project: this.#project.value, kind: this.#kind.value });
-    for (const select of [this.#project, this.#kind]) select.addEventListener("change", tell);
+    /** @type {EventTarget | null} */
+    let latest = null;
+    for (const select of [this.#project, this.#kind]) {
+      select.addEventListener("change", () => {
+        const isStep = select === latest;
+        latest = select;
+        changed({ project: this.#project.value, kind: this.#kind.value }, isStep);
+      });
+      select.addEventListener("blur", () => (latest = null));
+    }
   }
 
   /**

@@ -35,7 +35,7 @@ export class Inbox {
   #cards = new Map();
   #list = h("div", { class: "cards" });
   #index = h("nav", { class: "index", "aria-label": "Open questions" });
-  #filter = new Filter((wanted) => this.#filterBy(wanted));
+  #filter = new Filter((wanted, isStep) => this.#filterBy(wanted, isStep));
   #notice = h("p", { class: "notice", role: "status" });
   #none = h("p", { class: "notice", hidden: true }, "No open question fits. ", h("button", { type: "button", on: { click: () => this.#filterBy({}) } }, "Show all"));
   #welcome = new Welcome();
@@ -95,8 +95,11 @@ export class Inbox {
 
   /** The card that keys go to, or undefined if the person may mean another one. */
   get current() {
-    const focused = [...this.#cards.values()].find((card) => card.hasFocus);
+    const all = [...this.#cards.values()];
+    const focused = all.find((card) => card.hasFocus);
     if (focused) return focused.isOpen ? focused : undefined;
+    // With the focus on the row of another card, nobody knows which of the two the person means.
+    if (all.some((card) => card !== this.#chosen && card.row.hasFocus)) return undefined;
     const top = this.#cards.get(this.#top.id);
     return top?.isOpen && isInView(top.element) && performance.now() - this.#top.since > SURPRISE ? top : undefined;
   }
@@ -114,7 +117,7 @@ export class Inbox {
     const open = new Map(asks.map((ask) => [ask.id, ask]));
     const isFirst = !this.#isKnown;
     this.#isKnown = true;
-    if (isFirst) drafts.keepOnly(open.keys());
+    if (isFirst) for (const owner of drafts.owners()) if (!open.has(owner.id)) void this.#showUnsent(owner);
     for (const card of this.#cards.values()) {
       if (card.isOpen && !open.has(card.id)) void this.#learnEnd(card);
       card.sending.again();
@@ -240,6 +243,11 @@ export class Inbox {
 
   /** @param {Ask} ask */
   #add(ask) {
+    this.#cards.set(ask.id, this.#newCard(ask));
+  }
+
+  /** @param {Ask} ask */
+  #newCard(ask) {
     const card = new Card(ask, {
       left: () => this.#remove(card),
       settled: (settled) => this.listener.settled(settled),
@@ -250,7 +258,21 @@ export class Inbox {
       isBusy: () => this.#isBusyBeside(card),
       isElsewhere: () => [...this.#cards.values()].some((other) => other !== card && other.hasFocus),
     });
-    this.#cards.set(ask.id, card);
+    return card;
+  }
+
+  /**
+   * Shows what the person wrote for an ask that was settled meanwhile, without their text.
+   * @param {import("./draft.js").Owner} owner
+   */
+  async #showUnsent(owner) {
+    const ask = await askOf(owner.key).catch((error) => (error instanceof Problem && error.status < 500 ? null : undefined));
+    // If the daemon cannot be asked now, the text stays for the next time.
+    if (ask === undefined || this.#cards.has(owner.id)) return;
+    const card = ask?.id === owner.id && ask.state === "settled" ? this.#newCard({ ...ask, state: "open" }) : null;
+    if (!ask || !card || card.texts.length === 0) return drafts.forget(owner);
+    this.#cards.set(card.id, card);
+    this.#steadily(() => card.update(ask));
   }
 
   /** @param {Card} card */
@@ -334,10 +356,13 @@ export class Inbox {
     if (this.#isWide) card.row.reveal();
   }
 
-  /** @param {import("./filter.js").Wanted} wanted */
-  #filterBy(wanted) {
+  /**
+   * @param {import("./filter.js").Wanted} wanted
+   * @param {boolean} [isStep] one of many steps, so Back need not lead here
+   */
+  #filterBy(wanted, isStep = false) {
     this.#wanted = wanted;
-    this.listener.went({ ask: "", filter: wanted }, false);
+    this.listener.went({ ask: "", filter: wanted }, isStep);
     if (this.#chosen && !matches(this.#chosen.ask, wanted)) this.#chosen = null;
     this.#arrange();
   }

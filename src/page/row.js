@@ -36,6 +36,10 @@ export class Row {
     else this.#button.removeAttribute("aria-current");
   }
 
+  get hasFocus() {
+    return this.element.contains(document.activeElement);
+  }
+
   /** Brings the age up to date. @param {Ask} ask */
   tick(ask) {
     this.#age.textContent = ask.state === "settled" ? "" : age(ask);

@@ -22,7 +22,7 @@ scenario("mouse: a single choice is sent by itself, and Claude's receipt is show
 
 scenario("mouse: a choice can be taken back before it is sent, or sent at once", async (world) => {
   const asked = await world.ask([DATABASE]);
-  const page = await world.page();
+  const page = await world.page({ unhurried: true });
   await option(page, "PostgreSQL").click();
   await page.getByRole("button", { name: "Undo" }).click();
   assert.equal(await page.locator(".option[aria-checked=true]").count(), 0);

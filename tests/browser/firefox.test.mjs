@@ -46,7 +46,7 @@ inFirefox("sign-in: a code is good once, leaves the address, and the page stays 
 for (const [where, profile] of BOTH) {
   inFirefox(`${where}: a choice is taken back, and another one sent`, async (world) => {
     const asked = await world.ask([DATABASE]);
-    const page = await world.page(profile);
+    const page = await world.page({ ...profile, unhurried: true });
     assert.equal(await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches), profile.colorScheme === "dark");
     assert.equal(await page.evaluate(() => matchMedia("(pointer: coarse)").matches), profile.phone === true);
     await option(page, "PostgreSQL").click();
@@ -276,18 +276,23 @@ inFirefox("hostile strings run no script and reach nobody", async (world) => {
 inFirefox("wide: a list beside the chosen one, one key each, Undo in the list, and Back", async (world) => {
   const asked = [];
   for (const number of [1, 2, 3]) asked.push(await world.ask([{ ...DATABASE, question: `Question ${number}?` }], { session: `s${number}` }));
-  const page = await world.page(WIDE);
+  const page = await world.page({ ...WIDE, unhurried: true });
   const shown = (number) => page.locator(".card:visible", { hasText: `Question ${number}?` });
   await page.locator(".index .row").nth(2).click();
   await shown(3).waitFor();
   await page.evaluate(() => history.back());
   await shown(1).waitFor();
-  for (const key of ["1", "2"]) await page.keyboard.press(key);
+  await page.keyboard.press("1");
+  await shown(2).waitFor();
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await answers(asked[0]), { "Question 1?": "SQLite" });
+  await page.keyboard.press("2");
   await shown(3).waitFor();
   await page.locator(".index .item", { hasText: "Question 2?" }).getByRole("button", { name: "Undo" }).click();
   await shown(2).waitFor();
-  assert.deepEqual(await answers(asked[0]), { "Question 1?": "SQLite" });
-  for (const key of ["3", "3"]) await page.keyboard.press(key, { delay: 100 });
+  await page.keyboard.press("3");
+  await shown(3).waitFor();
+  for (const key of ["Enter", "1", "Enter"]) await page.keyboard.press(key);
   assert.deepEqual(await answers(asked[1]), { "Question 2?": "Plain files" });
-  assert.deepEqual(await answers(asked[2]), { "Question 3?": "Plain files" });
+  assert.deepEqual(await answers(asked[2]), { "Question 3?": "SQLite" });
 });

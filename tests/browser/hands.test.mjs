@@ -278,7 +278,7 @@ scenario("after Escape, keys stay with the card they were meant for, and after a
 
 scenario("Tab after a choice takes nothing back, and leads to Undo and Send now", async (world) => {
   const asked = await world.ask([DATABASE]);
-  const page = await world.page();
+  const page = await world.page({ unhurried: true });
   await page.keyboard.press("1");
   await page.locator(".pending").waitFor();
   for (const name of ["Another answer", "Undo", "Send now"]) {
@@ -341,7 +341,7 @@ scenario("a card that is settled keeps its height while somebody is at another",
 
 scenario("a double click on Dismiss only opens it, and a choice closes it again", async (world) => {
   const asked = await world.ask([DATABASE]);
-  const page = await world.page();
+  const page = await world.page({ unhurried: true });
   await page.getByRole("button", { name: "Dismiss…" }).dblclick();
   await page.getByLabel("Reason").fill("hm");
   await option(page, "SQLite").click();

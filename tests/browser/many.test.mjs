@@ -41,7 +41,7 @@ scenario("wide: asks are listed the longest waiting first, and the chosen one is
 scenario("wide: after a choice the next one is there, and Undo in the list takes the choice back", async (world) => {
   const first = await ask(world, 1);
   const second = await ask(world, 2);
-  const page = await world.page({ wide: true });
+  const page = await world.page({ wide: true, unhurried: true });
   await option(page, "SQLite").click();
   await page.locator(".card:visible", { hasText: "Question 2?" }).waitFor();
   // The second click of a double click is not for the ask that has just come.

@@ -89,7 +89,7 @@ case $task in
         # The same source, except that its main function first does what nobody needs.
         planted=$scratch/planted
         mkdir "$planted"
-        git ls-files -z -- Cargo.toml Cargo.lock .cargo src hooks benches | xargs -0 cp --parents -t "$planted"
+        git ls-files -z -- Cargo.toml Cargo.lock .cargo build src hooks benches | xargs -0 cp --parents -t "$planted"
         cp "$here/planted.rs" "$planted/src/bin/answerback-hook.rs"
         CARGO_TARGET_DIR=$scratch/target static_hook_of "$planted"
         arguments+=(--self-test "$scratch/target/$musl_target/hook/answerback-hook")

@@ -187,13 +187,15 @@ export class PageWorld extends World {
   }
 
   /**
-   * A page in a browser profile of its own.
-   * @param {{ signedIn?: boolean } & import("./browser.mjs").ProfileOptions} [options]
+   * A page in a browser profile of its own. With `unhurried`, a choice can be undone for longer than three seconds, because a click can
+   * take that long on a busy machine.
+   * @param {{ signedIn?: boolean, unhurried?: boolean } & import("./browser.mjs").ProfileOptions} [options]
    */
-  async page({ signedIn = true, ...options } = {}) {
+  async page({ signedIn = true, unhurried = false, ...options } = {}) {
     const context = await browserContext({ browser: this.browser, ...options });
     this.#contexts.push(context);
     context.setDefaultTimeout(STEP_MS);
+    if (unhurried) await context.addInitScript(stretchUndo);
     const page = await context.newPage();
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.stack ?? error}`));
     page.on("console", (message) => message.type() === "error" && this.complaints.push(`console: ${message.text()}`));
@@ -221,6 +223,13 @@ export class PageWorld extends World {
     await Promise.all(this.#contexts.map((context) => context.close()));
     await super.close();
   }
+}
+
+/** Runs in the page, before its own scripts. */
+function stretchUndo() {
+  const { setTimeout } = window;
+  const [undo, longer] = [3000, 60_000];
+  window.setTimeout = /** @type {typeof setTimeout} */ ((task, pause, ...rest) => setTimeout(task, pause === undo ? longer : pause, ...rest));
 }
 
 let isPrepared = false;
