@@ -284,6 +284,9 @@ impl Bridge {
                 self.registry.attach_to_race(new, mode.as_deref(), resumed.is_some()).await
             }
             Hook::PermissionPrompt if !has_key => self.registry.attach_to_call(new, resumed.is_some()).await,
+            Hook::Elicitation if !has_key => {
+                self.registry.attach_unnamed(new, mode.as_deref(), resumed.is_some()).await
+            }
             Hook::PreToolUse | Hook::PermissionRequest | Hook::PermissionPrompt | Hook::Elicitation => {
                 self.registry.attach(new, resumed.is_some()).await
             }

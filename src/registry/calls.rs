@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::ask::{Ask, AskKey, HTTP_ASKER};
 
@@ -14,6 +15,9 @@ use super::race::Fingerprint;
 const MAX_COMING: usize = 1024;
 const MAX_TAKEN: usize = 1024;
 const MAX_OVER: usize = 256;
+const MAX_UNNAMED: usize = 256;
+/// The hooks of two settings files start at the same moment. On a busy machine, one may be this much later.
+const SAME_MOMENT: Duration = Duration::from_secs(10);
 
 /// A call that an agent has announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +78,19 @@ struct State {
     served: VecDeque<AskKey>,
     /// Over before anybody asked about it. Oldest first.
     over: VecDeque<NamedCall>,
+    /// Calls that nobody names. Oldest first.
+    unnamed: VecDeque<UnnamedCall>,
+}
+
+/// A call that nobody names. Each hook that is started for it makes up a key, and all of them use the first one.
+#[derive(Debug)]
+struct UnnamedCall {
+    key: AskKey,
+    asker: Option<String>,
+    digest: String,
+    /// The modes of the hooks that have come. A hook with the same mode is for another call.
+    modes: Vec<Option<String>>,
+    since: Instant,
 }
 
 impl Calls {
@@ -156,6 +173,27 @@ impl Calls {
         self.state().served.contains(key)
     }
 
+    /// The key for a call that nobody names: `own`, or that of another hook that was started for the same call.
+    pub(super) fn join(&self, fingerprint: Fingerprint<'_>, mode: Option<&str>, own: &AskKey) -> AskKey {
+        let mut state = self.state();
+        let is_same = |call: &&mut UnnamedCall| {
+            call.key.session() == fingerprint.session
+                && call.asker.as_deref() == fingerprint.asker
+                && call.digest == fingerprint.digest
+                && call.since.elapsed() < SAME_MOMENT
+                && !call.modes.iter().any(|other| other.as_deref() == mode)
+        };
+        let mode = mode.map(ToOwned::to_owned);
+        if let Some(call) = state.unnamed.iter_mut().find(is_same) {
+            call.modes.push(mode);
+            return call.key.clone();
+        }
+        let (asker, digest) = (fingerprint.asker.map(ToOwned::to_owned), fingerprint.digest.to_owned());
+        let call = UnnamedCall { key: own.clone(), asker, digest, modes: vec![mode], since: Instant::now() };
+        push(&mut state.unnamed, call, MAX_UNNAMED);
+        own.clone()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // No code that holds this lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -202,6 +240,21 @@ mod tests {
         assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Named(key("t1")));
         assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Named(key("t3")));
         assert_eq!(calls.take(fingerprint("7", "a"), None), Known::Unknown);
+    }
+
+    #[test]
+    fn the_hooks_of_two_settings_files_use_one_key_for_a_call_without_a_name() {
+        let calls = Calls::default();
+        let join = |mode, own: &str| calls.join(fingerprint("7", "a"), mode, &key(own));
+        // Two equal calls at once.
+        assert_eq!(join(None, "f1"), key("f1"));
+        assert_eq!(join(None, "f2"), key("f2"));
+        assert_eq!(join(Some("auto"), "f3"), key("f1"));
+        assert_eq!(join(Some("auto"), "f4"), key("f2"));
+        assert_eq!(join(Some("auto"), "f5"), key("f5"));
+        for other in [fingerprint("8", "a"), fingerprint("7", "b")] {
+            assert_eq!(calls.join(other, Some("hold"), &key("f6")), key("f6"));
+        }
     }
 
     #[test]

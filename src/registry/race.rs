@@ -122,6 +122,21 @@ impl Registry {
         self.attach(new, resumed).await
     }
 
+    /// Parks an asker whose call has no name and no dialog beside it. See [`attach`](Self::attach) for `resumed`, and [`NamedCall`] for
+    /// `mode`.
+    pub async fn attach_unnamed(
+        &self,
+        mut new: NewAsk,
+        mode: Option<&str>,
+        resumed: bool,
+    ) -> Result<Attached, OpenError> {
+        if let Some(digest) = &new.digest {
+            let fingerprint = Fingerprint { session: new.key.session(), asker: new.asker.as_deref(), digest };
+            new.key = self.0.calls.join(fingerprint, mode, &new.key);
+        }
+        self.attach(new, resumed).await
+    }
+
     /// Parks an asker that names its call, which an agent has announced before.
     pub async fn attach_to_call(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         self.0.calls.take_named(&new.key);

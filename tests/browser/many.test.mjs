@@ -135,6 +135,10 @@ scenario("filters by project and kind are in the address, and what they hide is 
   await filter.getByText("2 of 6").waitFor();
   assert.equal(await page.title(), "(6) Answerback");
   await filter.getByLabel("Project").selectOption("");
+  // The arrow keys go through one list. That is one step for Back.
+  await filter.getByLabel("Kind").focus();
+  await filter.getByLabel("Kind").selectOption("question");
+  await filter.getByText("5 of 6").waitFor();
   await filter.getByLabel("Kind").selectOption("permission");
   await filter.getByText("1 of 6").waitFor();
   await page.goBack();
@@ -162,6 +166,21 @@ scenario("answered elsewhere while it is shown: it says so, and then the next on
   assert.equal(await page.locator(".item[data-state=undo]").count(), 0);
   await page.locator(".card.expanded:visible", { hasText: "Question 2?" }).waitFor();
   assert.ok(await isOpen(world, second));
+});
+
+scenario("wide: a digit is for nobody while the row of another question has the focus", async (world) => {
+  const first = await ask(world, 1);
+  const second = await ask(world, 2);
+  const page = await world.page({ wide: true });
+  await page.locator(".card:visible", { hasText: "Question 1?" }).waitFor();
+  await rows(page).nth(1).focus();
+  await page.keyboard.press("1");
+  assert.equal(await page.locator(".item[data-state=undo]").count(), 0);
+  await page.keyboard.press("Enter");
+  await page.locator(".card:visible", { hasText: "Question 2?" }).waitFor();
+  await page.keyboard.press("1");
+  assert.deepEqual(await answers(second), { "Question 2?": "SQLite" });
+  assert.ok(await isOpen(world, first));
 });
 
 scenario("many outcomes take one line each, and name the question and the answer", async (world) => {

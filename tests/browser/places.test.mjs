@@ -93,6 +93,29 @@ scenario("a draft is in every tab of the browser until its question is settled",
   assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("answerback.draft."))), []);
 });
 
+scenario("a text for a question that was settled elsewhere is shown until it is closed, also after a reload or another visit", async (world) => {
+  const [first, second] = await Promise.all([world.ask([NAME], { session: "a" }), world.ask([PLATFORMS], { session: "b" })]);
+  const page = await world.page();
+  await page.getByLabel("Your answer").fill("Chestnut, for the wood");
+  await page.locator(".option", { hasText: "macOS" }).click();
+  await world.post(`/v1/asks/${first.key}/answer`, { answers: { [NAME.question]: "Oak" } });
+  const unsent = page.locator(".unsent", { hasText: "Chestnut, for the wood" });
+  await unsent.waitFor();
+  await page.reload();
+  await unsent.waitFor();
+  await page.locator(".card.settled .ended-answer", { hasText: "Oak" }).waitFor();
+  // A choice without a text is nothing that could be lost. It goes when its question was settled while nobody looked.
+  await page.goto("about:blank");
+  await world.post(`/v1/asks/${second.key}/dismiss`, {});
+  await page.goto(world.url);
+  await unsent.waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.locator(".empty h2").waitFor();
+  await page.reload();
+  await page.locator(".empty h2").waitFor();
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("answerback.draft."))), []);
+});
+
 scenario("drafts do not outlive a sign-out", async (world) => {
   await world.ask([NAME]);
   const page = await world.page();

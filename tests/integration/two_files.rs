@@ -80,3 +80,26 @@ fn without_a_terminal_a_question_is_asked_once() {
     let [first, second] = hooks.map(|hook| hook.reply());
     assert_eq!(first, second);
 }
+
+/// Nobody names a form, so its hooks have only its text in common.
+#[test]
+fn a_form_is_asked_once_and_the_same_form_again_is_another_one() {
+    let mut world = World::new();
+    let form = json!({"mcp_server_name": "shop", "message": "Where?", "mode": "form",
+        "requested_schema": {"type": "object", "properties": {"host": {"type": "string"}}}});
+    for round in 1..=2 {
+        let hooks = [HOSTED, Agent { args: SHARED, ..HOSTED }].map(|agent| {
+            let hook = agent.call(&mut world, "Elicitation", "", &json!(null), &form);
+            world.until_parked(&hook);
+            hook
+        });
+        let asks = world.get("/v1/asks").json()["asks"].as_array().unwrap().clone();
+        assert_eq!(asks.len(), 1, "round {round}: {asks:?}");
+        let (key, question) = (asks[0]["key"].as_str().unwrap(), asks[0]["questions"][0]["question"].as_str().unwrap());
+        let value = format!("host-{round}");
+        world.post(&format!("/v1/asks/{key}/answer"), &json!({"answers": {question: value}})).expect(200);
+        for hook in hooks {
+            assert_eq!(hook.reply()["content"], json!({"host": value}), "round {round}");
+        }
+    }
+}
