@@ -47,6 +47,8 @@ mod kinds_cli;
 mod lan;
 mod life;
 mod manager;
+mod mcp;
+mod mcp_form;
 mod notify;
 mod overview;
 mod page;
