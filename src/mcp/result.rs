@@ -11,6 +11,9 @@ use super::tool::NAME;
 const NO_ANSWER: &str = "You have no answer. Do not make one up, and do not act as if you had one. Go on with what needs no answer, choose \
     the safest way and say that you did, or stop and say what you need.";
 
+/// Said about words of somebody who is away.
+const IN_ADVANCE: &str = "The person is away. They left these words in advance, for everything that is asked.";
+
 /// The structured result of a settled ask. `None` if it is still open.
 pub(super) fn structured(ask: &AskView) -> Option<Value> {
     let outcome = ask.outcome.as_ref()?;
@@ -26,40 +29,50 @@ pub(super) fn structured(ask: &AskView) -> Option<Value> {
     if let Some(by) = &outcome.by {
         result["by"] = json!(by);
     }
+    // Claude Code shows the model this JSON and not the text.
+    if let Some(advice) = advice(ask, outcome) {
+        result["message"] = json!(advice);
+    }
     Some(result)
+}
+
+/// What the model must know besides the answers, if there is anything.
+fn advice(ask: &AskView, outcome: &OutcomeView) -> Option<String> {
+    let said = match outcome.kind {
+        OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal => {
+            let is_in_advance = outcome.by.as_ref().is_some_and(|by| by.channel == Channel::Away);
+            let parts = [
+                is_in_advance.then_some(IN_ADVANCE),
+                (!unanswered(ask, outcome).is_empty())
+                    .then_some("Do not make up answers to the questions that were left unanswered."),
+            ];
+            let said: Vec<_> = parts.into_iter().flatten().collect();
+            return (!said.is_empty()).then(|| said.join(" "));
+        }
+        OutcomeKind::Dismissed => "A person saw this and refused to answer. Do not ask the same again.",
+        OutcomeKind::Released => "A person closed this without an answer.",
+        OutcomeKind::Expired => "Nobody answered in time.",
+        OutcomeKind::Withdrawn => "The question was taken back before anybody answered.",
+    };
+    Some(format!("{said} {NO_ANSWER}"))
 }
 
 /// The same as a text. Whatever people and agents wrote is quoted.
 pub(super) fn text(ask: &AskView) -> String {
     let Some(outcome) = &ask.outcome else { return String::new() };
-    match outcome.kind {
-        OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal => answers(ask, outcome),
-        OutcomeKind::Dismissed => {
-            let reason = outcome.reason.as_ref().map_or_else(
-                || "They gave no reason.".to_owned(),
-                |reason| format!("Their reason: {}.", json!(reason)),
-            );
-            format!("A person saw this and refused to answer. {reason} {NO_ANSWER} Do not ask the same again.")
-        }
-        OutcomeKind::Released => format!("A person closed this without an answer. {NO_ANSWER}"),
-        OutcomeKind::Expired => format!("Nobody answered in time. {NO_ANSWER}"),
-        OutcomeKind::Withdrawn => format!("The question was taken back before anybody answered. {NO_ANSWER}"),
-    }
-}
-
-fn answers(ask: &AskView, outcome: &OutcomeView) -> String {
-    let is_in_advance = outcome.by.as_ref().is_some_and(|by| by.channel == Channel::Away);
-    let mut lines = vec![match is_in_advance {
-        true => "The person is away. They left these words in advance, for everything that is asked:".to_owned(),
-        false => "A person answered:".to_owned(),
-    }];
+    let mut lines = Vec::new();
     for (question, answer) in answered(ask, outcome) {
         lines.push(format!("{} = {}", json!(question.question), json!(answer)));
         lines.extend(note(outcome, question).map(|note| format!("  with the note {}", json!(note))));
     }
-    for question in unanswered(ask, outcome) {
-        lines.push(format!("{} was left unanswered. Do not make up an answer to it.", json!(question)));
+    if !lines.is_empty() {
+        lines.insert(0, "A person answered:".to_owned());
     }
+    lines.extend(
+        unanswered(ask, outcome).into_iter().map(|question| format!("{} was left unanswered.", json!(question))),
+    );
+    lines.extend(outcome.reason.as_ref().map(|reason| format!("Their reason: {}", json!(reason))));
+    lines.extend(advice(ask, outcome));
     lines.join("\n")
 }
 
@@ -151,6 +164,8 @@ mod tests {
             text.contains("left these words in advance") && text.contains("\"Which database?\" was left unanswered"),
             "{text}"
         );
+        let message = structured(&ask).unwrap()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("in advance") && message.contains("Do not make up answers"), "{message}");
     }
 
     #[test]
@@ -159,9 +174,9 @@ mod tests {
             (
                 json!({"kind": "dismissed", "reason": "not \"now\"", "by": {"channel": "token"}}),
                 "dismissed",
-                r#"Their reason: "not \"now\""."#,
+                r#"Their reason: "not \"now\"""#,
             ),
-            (json!({"kind": "dismissed", "by": null}), "dismissed", "They gave no reason."),
+            (json!({"kind": "dismissed", "by": null}), "dismissed", "refused to answer"),
             (json!({"kind": "released", "by": null}), "released", "closed this without an answer"),
             (json!({"kind": "expired", "by": null}), "expired", "Nobody answered in time"),
             (json!({"kind": "withdrawn", "by": null}), "withdrawn", "taken back"),
@@ -170,6 +185,7 @@ mod tests {
             let (structured, text) = (structured(&ask).unwrap(), text(&ask));
             assert_eq!((&structured["outcome"], &structured["answers"]), (&json!(word), &json!([])));
             assert!(text.contains(why) && text.contains("Do not make one up"), "{text}");
+            assert!(structured["message"].as_str().unwrap().contains("Do not make one up"), "{structured}");
         }
         assert!(failure("the daemon does not start", Some("Set HOME.")).contains("Do not make one up"));
     }

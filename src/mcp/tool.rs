@@ -103,6 +103,7 @@ pub(super) fn output_schema() -> Map<String, Value> {
                 },
             },
             "unanswered": {"type": "array", "items": {"type": "string"}, "description": "Questions that the person left out, if there are any."},
+            "message": {"type": "string", "description": "What you must know besides the answers, above all if there are none."},
             "reason": {"type": "string", "description": "Why the person refused to answer, if they said so."},
             "by": {
                 "type": "object",
