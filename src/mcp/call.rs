@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use answerback_hook::hint::Hint;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ProgressNotificationParam,
-    ProtocolVersion, ServerRequest,
+    ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, RoleServer};
 use tokio::sync::watch;
@@ -190,12 +190,11 @@ fn name(context: &RequestContext<RoleServer>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect::<String>().trim_end().to_owned())
 }
 
-/// Whether the client has said that it can show forms. From 2026-07-28 on, a server may not ask a client while a call waits.
+/// Whether the client has said that it can show forms.
 fn can_show_forms(context: &RequestContext<RoleServer>) -> bool {
     let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
     // An empty capability means forms, as it did before there were others.
-    let has_forms = elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none());
-    has_forms && context.protocol_version().is_some_and(|version| version < ProtocolVersion::V_2026_07_28)
+    elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
 fn signs_of_life() -> Interval {

@@ -10,13 +10,14 @@ mod input;
 mod result;
 mod tool;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
 use rmcp::{ServerHandler, transport::async_rw::AsyncRwTransport};
@@ -91,6 +92,14 @@ impl ServerHandler for Server {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(this)
             .with_instructions(tool::INSTRUCTIONS)
+    }
+
+    /// From 2026-07-28 on, a server may not ask its client for anything while a call waits. So whoever wants forms gets an older version.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(match self.options.elicitation {
+            true => ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE),
+            false => ProtocolVersion::KNOWN_VERSIONS,
+        })
     }
 
     async fn list_tools(
