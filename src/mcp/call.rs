@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use answerback_hook::hint::Hint;
 use rmcp::model::{
-    ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ProgressNotificationParam,
-    ServerRequest,
+    ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ProgressNotificationParam, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, RoleServer};
 use tokio::sync::watch;
@@ -57,7 +57,8 @@ impl Call {
     ) -> Self {
         let asked_by = name(&context);
         let client = asked_by.as_ref().map_or_else(|| client.clone(), |name| client.clone().named(name));
-        let shows_form = options.elicitation && can_show_forms(&context);
+        let can_show_forms = || context.client_capabilities().as_ref().is_some_and(can_show_forms);
+        let shows_form = options.elicitation && can_show_forms();
         Self { client, directory: options.directory.clone(), asked_by, shows_form, left, context }
     }
 
@@ -190,11 +191,10 @@ fn name(context: &RequestContext<RoleServer>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect::<String>().trim_end().to_owned())
 }
 
-/// Whether the client has said that it can show forms.
-fn can_show_forms(context: &RequestContext<RoleServer>) -> bool {
-    let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+/// Whether a client with these capabilities can show forms.
+pub(super) fn can_show_forms(capabilities: &ClientCapabilities) -> bool {
     // An empty capability means forms, as it did before there were others.
-    elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    capabilities.elicitation.as_ref().is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
 fn signs_of_life() -> Interval {

@@ -17,16 +17,17 @@ use std::time::Duration;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    PaginatedRequestParams, PingRequest, ProtocolVersion, ServerCapabilities, ServerConfig, ServerRequest, Tool,
+    ToolAnnotations,
 };
-use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServerInitializeError, serve_server};
 use rmcp::{ServerHandler, transport::async_rw::AsyncRwTransport};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::client::Client;
 
-use call::Call;
+use call::{Call, can_show_forms};
 use input::Input;
 
 /// How long the calls that wait may take to withdraw their asks when the client is gone. The daemon may have to be started for that.
@@ -100,6 +101,17 @@ impl ServerHandler for Server {
             true => ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE),
             false => ProtocolVersion::KNOWN_VERSIONS,
         })
+    }
+
+    /// Clients made with the official TypeScript SDK ignore the cancellation of the request with the id 0, and would never close that form.
+    /// So the first request is not a form.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let can_show_forms = || context.peer.peer_info().is_some_and(|client| can_show_forms(&client.capabilities));
+        if self.options.elicitation && can_show_forms() {
+            let ping = ServerRequest::PingRequest(PingRequest::default());
+            // The reply says nothing.
+            drop(context.peer.send_request(ping).await);
+        }
     }
 
     async fn list_tools(

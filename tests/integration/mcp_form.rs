@@ -18,12 +18,16 @@ fn questions() -> Value {
 /// An agent whose client shows the form for a call with the id 1; the ask; and the id of the form.
 fn shown(world: &World) -> (Agent, String, Value) {
     let mut agent = Agent::with(world, &[FORMS], &json!({"elicitation": {}}));
+    let ping = agent.receive();
+    assert_eq!(ping["method"], "ping");
+    agent.send(&json!({"id": ping["id"], "result": {}}));
     let ask = agent.ask(world, 1, &questions());
     let form = agent.receive();
     assert_eq!((&form["method"], &form["params"]["mode"]), (&json!("elicitation/create"), &json!("form")));
     let properties = form["params"]["requestedSchema"]["properties"].as_object().unwrap();
     let names: Vec<_> = properties.keys().map(String::as_str).collect();
     assert_eq!(names, ["answerback_1", "answerback_1_other", "answerback_2"]);
+    assert_ne!(form["id"], 0, "some clients cannot cancel that");
     (agent, ask["key"].as_str().unwrap().to_owned(), form["id"].clone())
 }
 
