@@ -41,6 +41,7 @@ mod install;
 mod install_attacked;
 mod install_attributes;
 mod install_hostile;
+mod install_mcp;
 mod install_shared;
 mod kinds;
 mod kinds_cli;
