@@ -3,14 +3,16 @@
 
 use std::time::{Duration, Instant};
 
+use answerback_hook::client::ExchangeError;
 use answerback_hook::hint::Hint;
+use jiff::Timestamp;
 use rmcp::model::{
     ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
     ProgressNotificationParam, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, RoleServer};
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::api::{AnswerRequest, AskRequest, AskView, DismissRequest};
@@ -40,8 +42,8 @@ pub(super) struct Call {
 
 /// What ends the waiting.
 enum End {
-    /// The daemon says how the ask ended, or why it cannot say it.
-    Settled(Result<AskView, String>),
+    /// The daemon says how the ask ended, or there is a reason why it never will.
+    Settled(Result<Box<AskView>, ClientError>),
     /// Nobody wants the answer any more.
     Unwanted,
     /// The deadline is over, and the daemon says nothing.
@@ -72,18 +74,20 @@ impl Call {
             timeout_seconds,
         };
         // This is not interrupted: an ask that was opened must be known, to be withdrawn.
-        let ask = self.blocking(move |client| client.open_ask(&request)).await?;
+        let ask = self.blocking(move |client| open(client, &request)).await.map_err(explained)?;
         let end = self.wait(&ask, timeout_seconds).await;
-        match end {
-            End::Settled(Ok(ask)) => return Ok(ask),
-            End::Settled(Err(_)) | End::Unwanted | End::Late => {}
+        if let End::Settled(Ok(ask)) = end {
+            return Ok(*ask);
         }
         let key = ask.key.clone();
         let withdrawn = self.blocking(move |client| client.withdraw(&key)).await;
-        match (end, withdrawn) {
-            (End::Settled(Err(why)), _) => Err(why),
-            (End::Late, Err(_)) => Err(result::failure("the daemon did not say in time how the question ended", None)),
-            (_, withdrawn) => withdrawn,
+        if let Err(error) = &withdrawn {
+            anstream::eprintln!("answerback: a question could not be taken back: {error}");
+        }
+        match end {
+            End::Settled(Err(error)) => Err(explained(error)),
+            End::Late => Err(result::failure("the daemon did not say in time how the question ended", None)),
+            End::Settled(Ok(_)) | End::Unwanted => withdrawn.map_err(explained),
         }
     }
 
@@ -97,10 +101,7 @@ impl Call {
         let mut shown = self.show_form(ask).await;
         let end = loop {
             tokio::select! {
-                settled = &mut settled => {
-                    let settled = settled.map_err(|error| result::failure(&error.to_string(), None));
-                    break End::Settled(settled.and_then(|settled| settled.map_err(|error| explained(&error))));
-                }
+                settled = &mut settled => break End::Settled(finished(settled).map(Box::new)),
                 () = self.context.ct.cancelled() => break End::Unwanted,
                 () = until_left(&mut self.left) => break End::Unwanted,
                 () = &mut late => break End::Late,
@@ -114,8 +115,7 @@ impl Call {
             }
         };
         if let Some(shown) = shown {
-            // If this fails, the client is gone, and its form with it.
-            drop(shown.cancel(Some("answered elsewhere, or no longer needed".to_owned())).await);
+            self.tell(shown.cancel(Some("answered elsewhere, or no longer needed".to_owned()))).await;
         }
         end
     }
@@ -153,8 +153,8 @@ impl Call {
             // The form was closed, which says nothing. Others can still answer.
             _ => return,
         };
-        if let Err(why) = passed_on {
-            anstream::eprintln!("answerback: what was entered in the client does not count: {why}");
+        if let Err(error) = passed_on {
+            anstream::eprintln!("answerback: what was entered in the client does not count: {error}");
         }
     }
 
@@ -163,24 +163,55 @@ impl Call {
         let seconds = began.elapsed().as_secs();
         let sign = ProgressNotificationParam::new(token, seconds as f64)
             .with_message(format!("Waiting for a person's answer in Answerback, for {seconds} s"));
-        // If this fails, the client is gone, and that ends the waiting in another way.
-        drop(self.context.peer.notify_progress(sign).await);
+        self.tell(self.context.peer.notify_progress(sign)).await;
     }
 
-    /// A call of the daemon. The error is for the model.
+    /// Sends something to the client, as long as there is one. When it is gone, the library would wait for the end of this call.
+    async fn tell<T>(&self, message: impl Future<Output = T>) {
+        let mut left = self.left.clone();
+        tokio::select! {
+            _ = message => {}
+            () = until_left(&mut left) => {}
+        }
+    }
+
+    /// A call of the daemon.
     async fn blocking<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Client) -> Result<T, ClientError> + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, ClientError> {
         let client = self.client.clone();
-        match spawn_blocking(move || call(&client)).await {
-            Ok(reply) => reply.map_err(|error| explained(&error)),
-            Err(error) => Err(result::failure(&error.to_string(), None)),
-        }
+        finished(spawn_blocking(move || call(&client)).await)
     }
 }
 
-fn explained(error: &ClientError) -> String {
+/// Opens an ask. If the daemon died before it could reply, the ask may be open all the same. Then that one is used: nobody would ever take
+/// it back, and a second one would ask the person twice.
+fn open(client: &Client, request: &AskRequest) -> Result<AskView, ClientError> {
+    let began = Timestamp::now();
+    match client.open_ask(request) {
+        Err(ClientError::Unanswered(ExchangeError::Lost(_))) => {
+            let is_this = |ask: &AskView| {
+                (&ask.project, &ask.asked_by, &ask.questions)
+                    == (&request.project, &request.asked_by, &request.questions)
+                    && ask.opened_at.as_millisecond() >= began.as_millisecond()
+            };
+            match client.open_asks()?.asks.into_iter().find(is_this) {
+                Some(ask) => Ok(ask),
+                None => client.open_ask(request),
+            }
+        }
+        done => done,
+    }
+}
+
+/// What a task has come to. Nobody aborts one, so it can only have panicked.
+fn finished<T>(task: Result<T, JoinError>) -> T {
+    task.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// An error in words for the model.
+fn explained(error: ClientError) -> String {
     result::failure(&error.to_string(), error.hint().as_deref())
 }
 

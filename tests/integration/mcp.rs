@@ -93,6 +93,12 @@ impl Agent {
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
+    /// Closes the input of the server, and waits for its end.
+    pub(crate) fn end(mut self) {
+        drop(self.stdin.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+
     fn cancel(&mut self, id: u32) {
         self.send(&json!({"method": "notifications/cancelled", "params": {"requestId": id, "reason": "Esc"}}));
     }
@@ -267,9 +273,7 @@ fn the_end_of_the_agent_withdraws_what_it_asked() {
         assert_eq!(ask["outcome"]["kind"], "withdrawn", "{ending:?}");
     }
     // Before it has said anything.
-    let mut agent = Agent::silent(&world, &[]);
-    drop(agent.stdin.take());
-    assert!(agent.process.wait().unwrap().success());
+    Agent::silent(&world, &[]).end();
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `answerback mcp --elicitation`: the questions also in the client, and the first answer counts.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::kinds::ATTENDED;
@@ -95,6 +97,18 @@ fn a_call_that_is_cancelled_takes_its_form_with_it() {
     agent.send(&json!({"method": "notifications/cancelled", "params": {"requestId": 1}}));
     assert_eq!(agent.receive()["params"]["requestId"], form);
     assert_eq!(world.settled(&key)["outcome"]["kind"], "withdrawn");
+}
+
+#[test]
+fn the_end_of_the_agent_withdraws_the_question_at_once() {
+    let world = World::new();
+    let (agent, key, _) = shown(&world);
+    let started = Instant::now();
+    agent.end();
+    let ask = world.get(&format!("/v1/asks/{key}")).json();
+    assert_eq!(ask["outcome"]["kind"], "withdrawn");
+    // The library would wait for five seconds before it tells anybody that the agent is gone.
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 #[test]
