@@ -7,6 +7,13 @@ const packages = (/** @type {string} */ part) => path.join(required("ANSWERBACK_
 
 export const CLAUDE = path.join(packages("cli"), ".bin/claude");
 
+/** @returns {Promise<any>} what a client of the MCP SDK needs */
+export async function loadMcpSdk() {
+  const sdk = path.join(required("ANSWERBACK_TEST_MCP_SDK"), "node_modules/@modelcontextprotocol/sdk/dist/esm");
+  const modules = ["client/index.js", "client/stdio.js", "types.js"].map((name) => import(pathToFileURL(path.join(sdk, name)).href));
+  return Object.assign({}, ...(await Promise.all(modules)));
+}
+
 /** @returns {Promise<any>} the module of the SDK */
 export function loadAgentSdk() {
   return import(pathToFileURL(path.join(packages("sdk"), "@anthropic-ai/claude-agent-sdk/sdk.mjs")).href);
