@@ -2,7 +2,8 @@
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ask::{Ask, Cursor, Kind, Question, QuestionFault, Subject};
@@ -40,13 +41,30 @@ pub struct Subscribe {
     pub since: Option<String>,
 }
 
-/// Answers a question, or dismisses it. The fields are in `data`, or in the frame itself.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(default)]
+/// Answers a question, or dismisses it. The fields are in `data`, or in the frame itself. If there is `data`, the rest is ignored.
+#[derive(Debug, Clone, Default, Serialize, utoipa::ToSchema)]
 pub struct AskUserResponse {
+    #[schema(required = false)]
     pub data: Option<Response>,
     #[serde(flatten)]
     pub flat: Response,
+}
+
+impl<'de> Deserialize<'de> for AskUserResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        match fields.remove("data") {
+            Some(data @ Value::Object(_)) => {
+                let data = Response::deserialize(data).map_err(D::Error::custom)?;
+                Ok(Self { data: Some(data), flat: Response::default() })
+            }
+            Some(Value::Null) | None => {
+                let flat = Response::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
+                Ok(Self { data: None, flat })
+            }
+            Some(_) => Err(D::Error::custom("`data` must be an object")),
+        }
+    }
 }
 
 /// What a person says to a question. It is named by `question_id`, or by the ids of its session and its tool call.
@@ -151,8 +169,9 @@ pub struct AskUserSettled {
     pub id: i64,
     pub session_id: String,
     pub outcome: OutcomeView,
-    /// Send it as `since` after a lost connection.
-    pub cursor: String,
+    /// Send it as `since` after a lost connection. The reply to an answer has none, because it may overtake other frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
 }
 
 /// What a session does.
@@ -221,14 +240,14 @@ impl AskUserQuestion {
 
 impl AskUserSettled {
     /// The frame about an ask that is settled; `None` if it is open.
-    pub fn new(ask: &Ask, cursor: Cursor) -> Option<Self> {
+    pub fn new(ask: &Ask, cursor: Option<Cursor>) -> Option<Self> {
         let settlement = ask.settlement.as_ref()?;
         Some(Self {
             question_id: ask.key.to_string(),
             id: ask.id.0,
             session_id: ask.key.session().to_owned(),
             outcome: OutcomeView::new(&settlement.outcome, settlement.by.clone()),
-            cursor: cursor.0.to_string(),
+            cursor: cursor.map(|cursor| cursor.0.to_string()),
         })
     }
 }

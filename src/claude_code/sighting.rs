@@ -23,8 +23,8 @@ pub(super) fn sighting(call: &Call, now: Timestamp) -> Option<AgentProcess> {
     let activity = match hook.hook_event_name.as_str() {
         "Stop" | "StopFailure" if hook.agent_id.is_none() => Activity::Idle,
         "SessionEnd" => Activity::Ended,
-        // It says nothing about the agent, and may come after the end of its turn.
-        "Notification" => return None,
+        // These may come after the end of the turn, and say nothing about it.
+        "Notification" | "SubagentStop" => return None,
         _ => Activity::Working,
     };
     Some(AgentProcess {
@@ -71,7 +71,8 @@ mod tests {
             assert_eq!(activity(json!({"hook_event_name": event})), Some(Activity::Working), "{event}");
         }
         assert_eq!(activity(json!({"hook_event_name": "Stop"})), Some(Activity::Idle));
-        assert_eq!(activity(json!({"hook_event_name": "SubagentStop", "agent_id": "a"})), Some(Activity::Working));
+        assert_eq!(activity(json!({"hook_event_name": "PreToolUse", "agent_id": "a"})), Some(Activity::Working));
+        assert_eq!(activity(json!({"hook_event_name": "SubagentStop", "agent_id": "a"})), None);
         assert_eq!(activity(json!({"hook_event_name": "SessionEnd"})), Some(Activity::Ended));
         assert_eq!(activity(json!({"hook_event_name": "Notification"})), None);
     }

@@ -146,12 +146,20 @@ async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
 /// Ties what goes on after an upgrade to its connection. The connection keeps its place until the last tether is dropped, and when it
 /// loses its place, the tether is cut.
 #[derive(Debug, Clone)]
-pub(super) struct Tether(watch::Receiver<()>);
+pub(super) struct Tether {
+    held: watch::Receiver<()>,
+    exchange: Exchange,
+}
 
 impl Tether {
     /// Returns when the connection has lost its place. Safe to cancel.
     pub(super) async fn cut(&mut self) {
-        while self.0.changed().await.is_ok() {}
+        while self.held.changed().await.is_ok() {}
+    }
+
+    /// The other end is known, so it may send as much as it likes.
+    pub(super) fn trust(&self) {
+        self.exchange.trust();
     }
 }
 
@@ -192,8 +200,8 @@ impl Server {
         let place_handle = self.place_handle.clone();
         let exchange = Exchange::default();
         let refusals = Refusals::new(stream, exchange.clone());
-        let (hold, tether) = watch::channel(());
-        let tether = Tether(tether);
+        let (hold, held) = watch::channel(());
+        let tether = Tether { held, exchange: exchange.clone() };
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let answering = exchange.begin();
             request.extensions_mut().insert(peer);

@@ -79,7 +79,7 @@ pub(super) async fn events(
     let pause = Duration::from_secs(params.heartbeat.map_or(HEARTBEAT, Heartbeat::get));
     let mut heartbeat = interval_at(Instant::now() + pause, pause);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let sessions = params.sessions.then(|| SessionFeed::new(&app.registry, app.inbox.clone()));
+    let sessions = params.sessions.then(|| SessionFeed::new(app.inbox.clone()));
     let reader = Reader { feed, sessions, app: app.clone(), heartbeat, probes: params.probes };
     let events = stream::once(ready(COMMENT))
         .chain(stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) }));

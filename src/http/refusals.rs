@@ -5,7 +5,7 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -25,29 +25,57 @@ const ANSWERED: u8 = 2;
 /// The connection speaks another protocol now.
 const UPGRADED: u8 = 3;
 
+/// How much a stranger may send after an upgrade. It is a frame with a token.
+const MAX_FROM_STRANGER: usize = 4 * 1024;
+
 /// Whether a request is being answered: from when it comes in until its reply has been handed on.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Exchange(Arc<AtomicU8>);
+pub(super) struct Exchange(Arc<Progress>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    state: AtomicU8,
+    /// How much more may be read after an upgrade.
+    left: AtomicUsize,
+}
 
 impl Exchange {
     /// A request has come in.
     pub(super) fn begin(&self) -> Answering {
-        self.0.store(ANSWERING, Ordering::Relaxed);
+        self.0.state.store(ANSWERING, Ordering::Relaxed);
         Answering(self.clone())
     }
 
-    /// From now on, nothing that is written is a reply.
+    /// From now on, nothing that is written is a reply. Little is read until the other end is known.
     pub(super) fn upgrade(&self) {
-        self.0.store(UPGRADED, Ordering::Relaxed);
+        self.0.left.store(MAX_FROM_STRANGER, Ordering::Relaxed);
+        self.0.state.store(UPGRADED, Ordering::Relaxed);
+    }
+
+    /// The other end is known.
+    pub(super) fn trust(&self) {
+        self.0.left.store(usize::MAX, Ordering::Relaxed);
+    }
+
+    /// So much was read. Returns whether that is fine.
+    fn read(&self, count: usize) -> bool {
+        if self.0.state.load(Ordering::Relaxed) != UPGRADED {
+            return true;
+        }
+        let left = self.0.left.load(Ordering::Relaxed);
+        if left != usize::MAX {
+            self.0.left.store(left.saturating_sub(count), Ordering::Relaxed);
+        }
+        count <= left
     }
 
     fn is_idle(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == IDLE
+        self.0.state.load(Ordering::Relaxed) == IDLE
     }
 
     fn flushed(&self) {
         // While it is being answered there is more to come.
-        let _ = self.0.compare_exchange(ANSWERED, IDLE, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.state.compare_exchange(ANSWERED, IDLE, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -64,7 +92,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        let _ = self.0.0.compare_exchange(ANSWERING, ANSWERED, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.0.state.compare_exchange(ANSWERING, ANSWERED, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -173,7 +201,13 @@ pub(super) fn reply(head: String, content_type: &str, body: &str) -> Bytes {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Refusals<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        if self.exchange.read(buffer.filled().len() - before) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Ready(Err(io::Error::other("a stranger sends too much")))
+        }
     }
 }
 

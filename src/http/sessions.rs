@@ -1,6 +1,6 @@
 //! The sessions of agents over HTTP.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,7 +11,6 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::api::{Problem, SessionList, SessionState, SessionView};
 use crate::inbox::{self, Inbox};
-use crate::registry::Registry;
 
 use super::App;
 
@@ -40,27 +39,43 @@ pub(super) struct SessionFeed {
     changes: broadcast::Receiver<Arc<str>>,
     /// After a reader was too slow, any session may have changed.
     behind: VecDeque<String>,
+    /// What was handed out and had not ended.
+    living: HashSet<String>,
 }
 
 impl SessionFeed {
-    pub(super) fn new(registry: &Registry, inbox: Inbox) -> Self {
-        Self { inbox, changes: registry.follow_sessions(), behind: VecDeque::new() }
+    pub(super) fn new(inbox: Inbox) -> Self {
+        let changes = inbox.follow_sessions();
+        Self { inbox, changes, behind: VecDeque::new(), living: HashSet::new() }
     }
 
     /// The next session that has changed; `None` if there will be no more. Safe to cancel.
     pub(super) async fn next(&mut self) -> Option<SessionView> {
         loop {
             if let Some(id) = self.behind.pop_front() {
-                return Some(self.view(&id));
+                return Some(self.hand_out(&id));
             }
             match self.changes.recv().await {
-                Ok(id) => return Some(self.view(&id)),
+                Ok(id) => return Some(self.hand_out(&id)),
                 Err(RecvError::Lagged(_)) => {
-                    self.behind = self.inbox.sessions().into_iter().map(|session| session.id).collect();
+                    // Some may have ended meanwhile, and nothing is known about them any more.
+                    let known = self.inbox.sessions().into_iter().map(|session| session.id);
+                    let all: HashSet<String> = known.chain(self.living.drain()).collect();
+                    self.behind = all.into_iter().collect();
                 }
                 Err(RecvError::Closed) => return None,
             }
         }
+    }
+
+    fn hand_out(&mut self, id: &str) -> SessionView {
+        let session = self.view(id);
+        if session.state == SessionState::Ended {
+            self.living.remove(id);
+        } else {
+            self.living.insert(id.to_owned());
+        }
+        session
     }
 
     /// A program has no session beyond its question, so it is over when nothing is known about it.

@@ -23,6 +23,7 @@ use crate::store::{AskPage, Filter, Milestone, Store, StoreError};
 
 pub use away::answer_while_away;
 pub use refusal::Refusal;
+use sessions::Lookout;
 pub use sessions::{Session, SessionState};
 
 /// The longest path of a project, in bytes.
@@ -38,6 +39,7 @@ pub struct Inbox {
     registry: Registry,
     store: Store,
     ticket_kinds: Arc<[Kind]>,
+    lookout: Lookout,
 }
 
 /// A list of asks.
@@ -80,7 +82,7 @@ pub struct Words {
 impl Inbox {
     /// The inbox of a daemon. `ticket_kinds` are the kinds of asks that the button of a notification may answer.
     pub fn new(registry: Registry, store: Store, ticket_kinds: Vec<Kind>) -> Self {
-        Self { registry, store, ticket_kinds: ticket_kinds.into() }
+        Self { registry, store, ticket_kinds: ticket_kinds.into(), lookout: Lookout::default() }
     }
 
     /// The newest change.

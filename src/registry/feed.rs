@@ -5,13 +5,16 @@
 //! slow reader costs little memory, misses nothing and gets no change twice.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::ask::{Change, Cursor};
-use crate::store::StoreError;
+use crate::store::{Changes, StoreError};
 
 use super::Registry;
 
@@ -61,6 +64,17 @@ pub struct Feed {
     replay: VecDeque<Arc<Change>>,
     /// Whether the store may hold changes that the ring does not have.
     is_behind: bool,
+    /// A page that is being read from the store. A reader that is often interrupted must not begin again each time.
+    reading: Option<Reading>,
+}
+
+/// The lock is never taken. It only lets a feed be shared between threads, although the future inside cannot be.
+struct Reading(Mutex<Pin<Box<dyn Future<Output = Result<Changes, StoreError>> + Send>>>);
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reading")
+    }
 }
 
 impl Feed {
@@ -75,14 +89,21 @@ impl Feed {
             Some(after) => after,
             None => newest,
         };
-        Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest }
+        Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest, reading: None }
     }
 
     /// The next change; `None` if there will be no more. Safe to cancel. After an error, the next call tries the store again.
     pub async fn next(&mut self) -> Result<Option<Arc<Change>>, StoreError> {
         loop {
             if self.is_behind && self.replay.is_empty() {
-                let page = self.registry.0.store.changes(self.passed, REPLAY_PAGE).await?;
+                let (store, passed) = (&self.registry.0.store, self.passed);
+                let reading = self.reading.get_or_insert_with(|| {
+                    let store = store.clone();
+                    Reading(Mutex::new(Box::pin(async move { store.changes(passed, REPLAY_PAGE).await })))
+                });
+                let page = reading.0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().await;
+                self.reading = None;
+                let page = page?;
                 self.is_behind = !page.is_end;
                 if page.changes.is_empty() {
                     self.passed = self.passed.max(page.through);
@@ -109,9 +130,15 @@ impl Feed {
         }
     }
 
+    /// The newest change that was handed out or passed over. A feed from here on misses nothing.
+    pub fn position(&self) -> Cursor {
+        self.passed
+    }
+
     /// Gives up what can only be read from the store, and goes on with the changes to come.
     pub fn skip_missed(&mut self) {
         self.is_behind = false;
+        self.reading = None;
     }
 }
 
@@ -181,6 +208,24 @@ mod tests {
         let all: Vec<i64> = (1..=i64::try_from(many).unwrap()).collect();
         assert_eq!(read(&mut late, many).await, all);
         assert_eq!(read(&mut from_the_start, many - 3).await, all[3..]);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_interrupted_again_and_again_gets_on() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        registry.open(new_ask("program-1__t")).await.unwrap();
+        let mut feed = registry.feed(Some(Cursor(0)));
+        // The store works on its own thread. Each call is interrupted as soon as it has to wait, like in a `select!`.
+        let change = loop {
+            if let std::task::Poll::Ready(change) = futures_util::poll!(std::pin::pin!(feed.next())) {
+                break change.unwrap().unwrap();
+            }
+            assert!(feed.reading.is_some(), "the page is not asked for again");
+            tokio::task::yield_now().await;
+        };
+        assert_eq!((change.cursor, feed.position()), (Cursor(1), Cursor(1)));
         store.close().await;
     }
 

@@ -319,7 +319,17 @@ impl Registry {
 
     /// The processes of agents that were seen, also those that have ended not long ago: those of one session, or all.
     pub fn processes(&self, session: Option<&str>) -> Vec<AgentProcess> {
-        self.0.sessions.seen(session)
+        self.0.sessions.seen(session, Timestamp::now())
+    }
+
+    /// A process has ended, and its hooks have not reported that.
+    pub fn process_vanished(&self, process: &AgentProcess) {
+        self.0.sessions.ended(process);
+    }
+
+    /// Whether anybody follows the sessions.
+    pub fn has_session_followers(&self) -> bool {
+        self.0.sessions.is_followed()
     }
 
     /// The sessions in which something changes from now on: an ask of theirs, or what their agent does. A reader that is too slow misses

@@ -79,17 +79,39 @@ impl Sessions {
         }
     }
 
+    /// A process has ended without a call that says so.
+    pub(super) fn ended(&self, process: &AgentProcess) {
+        let key = (process.session.clone(), process.asker.clone());
+        let is_news = self.processes().get_mut(&key).is_some_and(|known| {
+            let is_news = known.seen_at == process.seen_at && known.activity != Activity::Ended;
+            if is_news {
+                known.activity = Activity::Ended;
+            }
+            is_news
+        });
+        if is_news {
+            self.tell(&process.session);
+        }
+    }
+
+    /// Whether anybody follows the changes.
+    pub(super) fn is_followed(&self) -> bool {
+        self.changed.receiver_count() > 0
+    }
+
     /// Something about a session has changed.
     pub(super) fn tell(&self, session: &str) {
-        if self.changed.receiver_count() > 0 {
+        if self.is_followed() {
             // It fails if the last reader has just gone, which is fine.
             drop(self.changed.send(Arc::from(session)));
         }
     }
 
     /// The processes of one session, or all.
-    pub(super) fn seen(&self, session: Option<&str>) -> Vec<AgentProcess> {
-        let is_wanted = |process: &&AgentProcess| session.is_none_or(|session| process.session == session);
+    pub(super) fn seen(&self, session: Option<&str>, now: Timestamp) -> Vec<AgentProcess> {
+        let is_wanted = |process: &&AgentProcess| {
+            session.is_none_or(|session| process.session == session) && is_remembered(process, now)
+        };
         self.processes().values().filter(is_wanted).cloned().collect()
     }
 
@@ -103,11 +125,13 @@ impl Sessions {
     }
 }
 
+fn is_remembered(process: &AgentProcess, now: Timestamp) -> bool {
+    let limit = if process.activity == Activity::Ended { REMEMBERED } else { SILENT };
+    now.duration_since(process.seen_at) < limit
+}
+
 fn make_room(processes: &mut HashMap<(String, Option<String>), AgentProcess>, now: Timestamp) {
-    processes.retain(|_, process| {
-        let limit = if process.activity == Activity::Ended { REMEMBERED } else { SILENT };
-        now.duration_since(process.seen_at) < limit
-    });
+    processes.retain(|_, process| is_remembered(process, now));
     if processes.len() >= MAX_PROCESSES
         && let Some(oldest) = processes.iter().min_by_key(|(_, process)| process.seen_at).map(|(key, _)| key.clone())
     {
@@ -127,8 +151,28 @@ mod tests {
             agent: None,
             records: None,
             activity,
-            seen_at: Timestamp::from_second(second).unwrap(),
+            seen_at: at(second),
         }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn an_end_that_nobody_reported_is_told_once_and_not_after_another_call() {
+        let sessions = Sessions::new();
+        let mut changes = sessions.follow();
+        sessions.saw(process("s", "7", Activity::Working, 1));
+        assert!(changes.try_recv().is_ok());
+        sessions.ended(&process("s", "7", Activity::Working, 0));
+        assert!(changes.try_recv().is_err(), "it has called since");
+        for is_news in [true, false] {
+            sessions.ended(&process("s", "7", Activity::Working, 1));
+            assert_eq!(changes.try_recv().is_ok(), is_news);
+        }
+        assert_eq!(sessions.seen(Some("s"), at(3))[0].activity, Activity::Ended);
+        assert_eq!(sessions.seen(Some("s"), at(3602)), [], "it is forgotten after an hour");
     }
 
     #[test]
@@ -140,11 +184,11 @@ mod tests {
         sessions.saw(process("s", "7", Activity::Working, 2));
         assert_eq!(&*changes.try_recv().unwrap(), "s");
         assert!(changes.try_recv().is_err(), "the same again is no news");
-        let seen_at = Timestamp::from_second(2).unwrap();
-        assert_eq!(sessions.seen(Some("s")), [AgentProcess { seen_at, ..first }]);
+        let seen_at = at(2);
+        assert_eq!(sessions.seen(Some("s"), at(3)), [AgentProcess { seen_at, ..first }]);
         sessions.saw(process("s", "7", Activity::Idle, 3));
         sessions.saw(process("s", "8", Activity::Working, 3));
-        assert_eq!((sessions.seen(Some("s")).len(), sessions.seen(Some("other")).len()), (2, 0));
+        assert_eq!((sessions.seen(Some("s"), at(3)).len(), sessions.seen(Some("other"), at(3)).len()), (2, 0));
         assert!(changes.try_recv().is_ok() && changes.try_recv().is_ok());
     }
 
@@ -155,8 +199,8 @@ mod tests {
         for n in 0..MAX_PROCESSES + 5 {
             sessions.saw(process(&format!("s{n}"), "7", Activity::Working, 4000 + i64::try_from(n).unwrap()));
         }
-        assert_eq!(sessions.seen(None).len(), MAX_PROCESSES);
-        let is_known = |session| !sessions.seen(Some(session)).is_empty();
+        assert_eq!(sessions.seen(None, at(6000)).len(), MAX_PROCESSES);
+        let is_known = |session| !sessions.seen(Some(session), at(6000)).is_empty();
         assert_eq!(["old", "s4", "s5"].map(is_known), [false, false, true]);
     }
 }

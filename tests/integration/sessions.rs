@@ -100,3 +100,19 @@ fn the_probes_of_the_doctor_are_no_sessions() {
     assert!(doctor.args(["doctor", "--round-trip"]).output().unwrap().status.success());
     assert_eq!(sessions(&world), [Value::Null; 0]);
 }
+
+/// Nobody reports the end of a process that is killed.
+#[test]
+fn a_companion_is_told_when_an_agent_is_gone() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut companion = Companion::of_all(&world);
+    let gone = Agent { pid: "2147483647", ..ATTENDED };
+    event(&mut world, gone, "UserPromptSubmit");
+    companion.until_status("s", "working");
+    companion.until_status("s", "ended");
+    assert_eq!(state(&world, "s"), "ended");
+    // What is no number of a process says nothing about one.
+    event(&mut world, Agent { session: "odd", pid: "-5", ..ATTENDED }, "UserPromptSubmit");
+    assert_eq!(state(&world, "odd"), "working");
+}

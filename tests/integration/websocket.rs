@@ -107,6 +107,36 @@ fn what_happened_meanwhile_is_replayed() {
     assert_eq!(companion.next_of("ask_user_settled")["outcome"]["kind"], "released");
 }
 
+/// A cursor never runs ahead of what was sent.
+#[test]
+fn a_connection_that_is_lost_again_at_once_misses_nothing() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let mut companion = Companion::of_all(&world);
+    let mut cursor = companion.next_of("ask_user_question")["cursor"].clone();
+    drop(companion);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    // Each time, it is lost after the first frame.
+    for _ in 0..2 {
+        let mut companion = Companion::new(&world);
+        companion.send(&json!({"type": "subscribe", "since": cursor}));
+        cursor = companion.next()["cursor"].clone();
+    }
+    let mut companion = Companion::new(&world);
+    companion.send(&json!({"type": "subscribe", "since": cursor}));
+    assert_eq!(companion.next()["type"], "subscribed");
+    assert_eq!(companion.next_of("ask_user_settled")["question_id"], key);
+    // A later subscription on the same connection skips nothing that has not come yet.
+    let (_hook, second) = world.ask("s", "t2", &[question("Which?")]);
+    companion.next_of("ask_user_question");
+    world.answer(&second, &json!({"Which?": "A"})).expect(200);
+    companion.send(&json!({"type": "subscribe", "session_id": "other", "since": "999"}));
+    let kinds = ["subscribed", "ask_user_settled"];
+    let frames = [companion.next_of_any(&kinds), companion.next_of_any(&kinds)];
+    assert!(frames.iter().any(|frame| frame["question_id"] == second), "{frames:?}");
+}
+
 #[test]
 fn only_the_connection_that_took_a_session_last_may_answer_it() {
     let mut world = World::new();

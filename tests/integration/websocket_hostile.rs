@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tungstenite::Message;
 
 use crate::companion::Companion;
+use crate::phone::admin;
 use crate::world::{World, question, until};
 
 const MIB: usize = 1024 * 1024;
@@ -91,6 +92,52 @@ fn a_frame_over_the_limit_closes_only_its_own_connection() {
     companion.expect_closed(1007);
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     assert_eq!(other.next_of("ask_user_question")["question_id"], key);
+}
+
+/// Anybody can come without a token, so such a connection must not make the daemon hold much.
+#[test]
+fn a_stranger_may_send_no_more_than_a_token() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut stranger = Companion::stranger(&world);
+    let long = "x".repeat(8 * 1024);
+    // A frame of a megabyte is announced, and a small part of it comes.
+    stranger.socket.get_mut().write_all(&[0x81, 0xff, 0, 0, 0, 0, 0, 0x0f, 0xff, 0xff, 0, 0, 0, 0]).unwrap();
+    drop(stranger.socket.get_mut().write_all(long.as_bytes()));
+    let started = std::time::Instant::now();
+    assert!(stranger.closed().is_err());
+    assert!(started.elapsed() < std::time::Duration::from_secs(4), "not only because no token came in time");
+    // A caller with a token may send more at once.
+    let bearer = format!("Bearer {}", world.token());
+    let (mut companion, _) = crate::companion::connect_with(&world, &[("authorization", &bearer)]).unwrap();
+    companion.send(&json!({"type": "subscribe", "x": long}));
+    assert_eq!(companion.next()["type"], "subscribed");
+}
+
+/// A list of questions may take long to send. A device that is signed out meanwhile does not get the rest.
+#[test]
+fn a_device_that_is_signed_out_gets_no_more_of_a_long_list() {
+    let mut world = World::new();
+    drop(world.daemon());
+    const ASKS: usize = 60;
+    let text = "x".repeat(16_000);
+    let questions: Vec<Value> = (0..8).map(|number| question(&format!("{number}{}", &text[1..]))).collect();
+    for _ in 0..ASKS {
+        world.post("/v1/asks", &json!({"questions": questions})).expect(201);
+    }
+    let code = admin(&world, "POST /v1/launch", &json!({})).expect(201).json()["code"].clone();
+    let session = world.send(None, "POST /v1/session", &json!({"code": code, "name": "Desk"})).expect(201).json();
+    let mut companion = Companion::with_token(&world, session["token"].as_str().unwrap());
+    companion.send(&json!({"type": "subscribe"}));
+    assert_eq!(companion.next()["type"], "subscribed");
+    // It does not read on, so the daemon cannot have sent all of it.
+    let id = admin(&world, "GET /v1/devices", &json!({})).expect(200).json()["devices"][0]["id"].to_string();
+    admin(&world, &format!("POST /v1/devices/{id}/revoke"), &json!({})).expect(204);
+    let mut seen = 0;
+    while let Ok(message) = companion.socket.read() {
+        seen += usize::from(message.is_text());
+    }
+    assert!(seen < ASKS, "it got all {seen}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One connection, from its first frame to its last.
 
+use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::inbox::Words;
 
 use super::bucket::Bucket;
 use super::holders::Holder;
-use super::subscription::{Subscription, settled};
+use super::subscription::{MAX_SESSIONS, Subscription, settled};
 use super::{AUTHENTICATION, identify};
 
 /// How often a silent companion is asked whether it is there.
@@ -34,8 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const GOODBYE: Duration = Duration::from_secs(1);
 /// How many frames in a row may make no sense.
 const MAX_NONSENSE: u32 = 20;
-/// How many sessions a connection may take by name. Without a name, it gets all.
-const MAX_SESSIONS: usize = 256;
 
 /// Who is at the other end.
 #[derive(Debug)]
@@ -79,25 +78,45 @@ pub(super) struct Conversation {
     heard_at: Instant,
     /// Boxed, because a connection may wait for a long time without one.
     subscription: Option<Box<Subscription>>,
+    /// What is to be sent next. One frame is sent at a time, and in between the connection may have to end.
+    outbox: VecDeque<ServerFrame>,
 }
 
 impl Conversation {
     pub(super) fn new(app: App, peer: Peer, socket: WebSocket) -> Self {
         let (holder, now) = (Holder::new(Arc::clone(&app.holders)), Instant::now());
-        Self { app, peer, socket, holder, bucket: Bucket::new(now), nonsense: 0, heard_at: now, subscription: None }
+        Self {
+            app,
+            peer,
+            socket,
+            holder,
+            bucket: Bucket::new(now),
+            nonsense: 0,
+            heard_at: now,
+            subscription: None,
+            outbox: VecDeque::new(),
+        }
     }
 
     /// Talks with the companion until one side ends it. Without a caller, the token has to come first.
     pub(super) async fn run(mut self, caller: Option<Caller>) {
-        let ended = match caller {
-            Some(caller) => self.talk(&caller).await,
-            None => match self.authenticate().await {
-                Ok(caller) => self.talk(&caller).await,
-                Err(end) => end,
-            },
+        let identified = match caller {
+            Some(caller) => Ok(caller),
+            None => self.authenticate().await,
+        };
+        let ended = match identified {
+            Ok(caller) => {
+                self.peer.tether.trust();
+                let end = self.talk(&caller).await;
+                if let End::Close(code, reason) = end {
+                    tracing::info!(code, reason, "a companion's connection is closed");
+                }
+                end
+            }
+            // Anybody can come without a token, as often as they like. That is not worth a line each.
+            Err(end) => end,
         };
         if let End::Close(code, reason) = ended {
-            tracing::info!(code, reason, "a companion's connection is closed");
             self.say_goodbye(code, reason).await;
         }
     }
@@ -106,6 +125,7 @@ impl Conversation {
         let first = tokio::select! {
             first = timeout(AUTHENTICATION, hear(&mut self.socket, &mut self.heard_at)) => first.map_err(|_| TOO_LATE)??,
             () = self.peer.tether.cut() => return Err(End::Gone),
+            () = self.app.closing() => return Err(STOPPING),
         };
         let Ok(ClientFrame::Authenticate(frame)) = read(first.as_bytes()) else { return Err(UNAUTHORIZED) };
         let identified = identify(&self.app, &self.peer, frame.token.as_bytes()).await;
@@ -127,6 +147,21 @@ impl Conversation {
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tether = self.peer.tether.clone();
         loop {
+            if let Some(frame) = self.outbox.pop_front() {
+                let sent = tokio::select! {
+                    biased;
+                    () = &mut closing => return STOPPING,
+                    () = &mut revoked => return SIGNED_OUT,
+                    () = tether.cut() => return End::Gone,
+                    sent = self.say(&frame) => sent,
+                };
+                if let Err(end) = sent {
+                    return end;
+                }
+                // A companion that reads for a long time is there. Its own frames wait, so that the outbox does not grow meanwhile.
+                self.heard_at = Instant::now();
+                continue;
+            }
             let step = tokio::select! {
                 biased;
                 () = &mut closing => return STOPPING,
@@ -139,14 +174,18 @@ impl Conversation {
                     self.send(Message::Ping(Vec::new().into())).await
                 }
                 session_id = self.holder.lost() => {
-                    self.say(&ServerFrame::SessionTaken(SessionTaken { session_id, question_id: None })).await
+                    self.outbox.push_back(ServerFrame::SessionTaken(SessionTaken { session_id, question_id: None }));
+                    Ok(())
                 }
                 heard = hear(&mut self.socket, &mut self.heard_at) => match heard {
                     Ok(text) => self.take(caller, &text).await,
                     Err(end) => Err(end),
                 },
                 frames = next(self.subscription.as_mut()) => match frames {
-                    Ok(Some(frames)) => self.say_all(frames).await,
+                    Ok(Some(frames)) => {
+                        self.outbox.extend(frames);
+                        Ok(())
+                    }
                     Ok(None) => return STOPPING,
                     Err(_) => return STORE_FAILED,
                 },
@@ -167,9 +206,12 @@ impl Conversation {
                 self.nonsense = 0;
                 match frame {
                     // It is signed in already, and who it is does not change.
-                    ClientFrame::Authenticate(_) => return self.say(&ServerFrame::Authenticated).await,
-                    ClientFrame::Subscribe(frame) => self.subscribe(frame).await?,
-                    ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await?,
+                    ClientFrame::Authenticate(_) => {
+                        self.outbox.push_back(ServerFrame::Authenticated);
+                        Ok(())
+                    }
+                    ClientFrame::Subscribe(frame) => self.subscribe(frame),
+                    ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await,
                 }
             }
             Err(problem) => {
@@ -180,22 +222,20 @@ impl Conversation {
                 Err((problem, None))
             }
         };
-        match refused {
-            Ok(()) => Ok(()),
-            Err((problem, about)) => self.say(&error(problem, about)).await,
+        if let Err((problem, about)) = refused {
+            self.outbox.push_back(error(problem, about));
         }
+        Ok(())
     }
 
-    /// Begins to show a session, or all. The inner error is told to the companion, and the outer one ends the connection.
-    async fn subscribe(&mut self, frame: Subscribe) -> Result<Result<(), Refused>, End> {
-        let (session, since) = match wanted(frame) {
-            Ok(wanted) => wanted,
-            Err(problem) => return Ok(Err((problem, None))),
-        };
-        let is_full = self.subscription.as_ref().is_some_and(|subscription| subscription.named() >= MAX_SESSIONS);
-        if is_full && session.is_some() {
+    /// Begins to show a session, or all.
+    fn subscribe(&mut self, frame: Subscribe) -> Result<(), Refused> {
+        let (session, since) = wanted(frame).map_err(|problem| (problem, None))?;
+        if let (Some(session), Some(subscription)) = (&session, &self.subscription)
+            && !subscription.has_room_for(session)
+        {
             let problem = Problem::invalid(format!("A connection can take {MAX_SESSIONS} sessions."), Vec::new());
-            return Ok(Err((problem.hint("Subscribe without session_id to see all sessions."), None)));
+            return Err((problem.hint("Subscribe without session_id to see all sessions."), None));
         }
         let app = self.app.clone();
         let mut subscription = match (self.subscription.take(), since) {
@@ -207,29 +247,26 @@ impl Conversation {
             (None, since) => Box::new(Subscription::new(&app, since)),
         };
         let took_over = session.as_deref().is_some_and(|session| self.holder.take(session));
-        let cursor = app.inbox.cursor().0.to_string();
+        let cursor = subscription.position().0.to_string();
         let frames = subscription.add(&app, session.as_deref());
         self.subscription = Some(subscription);
-        self.say(&ServerFrame::Subscribed(Subscribed { session_id: session, took_over, cursor })).await?;
-        self.say_all(frames).await?;
-        Ok(Ok(()))
+        self.outbox.push_back(ServerFrame::Subscribed(Subscribed { session_id: session, took_over, cursor }));
+        self.outbox.extend(frames);
+        Ok(())
     }
 
     /// Hands an answer or a dismissal to the inbox.
-    async fn respond(&mut self, caller: &Caller, frame: AskUserResponse) -> Result<Result<(), Refused>, End> {
+    async fn respond(&mut self, caller: &Caller, frame: AskUserResponse) -> Result<(), Refused> {
         let response = frame.data.unwrap_or(frame.flat);
-        let key = match named(&response) {
-            Ok(key) => key,
-            Err(problem) => return Ok(Err((problem, response.question_id))),
-        };
+        let key = named(&response).map_err(|problem| (problem, response.question_id.clone()))?;
         if !self.holder.may_answer(key.session()) {
             let (session_id, question_id) = (key.session().to_owned(), Some(key.to_string()));
-            self.say(&ServerFrame::SessionTaken(SessionTaken { session_id, question_id })).await?;
-            return Ok(Ok(()));
+            self.outbox.push_back(ServerFrame::SessionTaken(SessionTaken { session_id, question_id }));
+            return Ok(());
         }
         let scope = if response.cancelled { Scope::Close } else { Scope::Answer };
         if !caller.may(scope, Some(&key)) {
-            return Ok(Err((super::not_for_this(), Some(key.to_string()))));
+            return Err((super::not_for_this(), Some(key.to_string())));
         }
         let id = response.id.map(AskId);
         let done = if response.cancelled {
@@ -238,23 +275,11 @@ impl Conversation {
             let Response { answers, notes, partial, edited, .. } = response;
             self.app.inbox.answer(&key, &Words { answers, notes, partial, edited, id }, caller).await
         };
-        match done {
-            Ok(ask) => {
-                if let Some(subscription) = &mut self.subscription {
-                    subscription.knows_end(ask.id);
-                }
-                let cursor = self.app.inbox.cursor();
-                self.say_all(settled(&ask, cursor)).await?;
-                Ok(Ok(()))
-            }
-            Err(refusal) => Ok(Err((refusal.into(), Some(key.to_string())))),
+        let ask = done.map_err(|refusal| (refusal.into(), Some(key.to_string())))?;
+        if let Some(subscription) = &mut self.subscription {
+            subscription.knows_end(ask.id);
         }
-    }
-
-    async fn say_all(&mut self, frames: Vec<ServerFrame>) -> Result<(), End> {
-        for frame in &frames {
-            self.say(frame).await?;
-        }
+        self.outbox.extend(settled(&ask, None));
         Ok(())
     }
 
@@ -338,7 +363,8 @@ fn read(text: &[u8]) -> Result<ClientFrame, Problem> {
     if text == BINARY.as_bytes() {
         return Err(Problem::bad_request("A frame must be text, and this one is binary."));
     }
-    strict_json::check(text)?;
+    strict_json::check(text)
+        .map_err(|problem| Problem { title: problem.title.replace("The body", "The frame"), ..problem })?;
     let wrong = |error: serde_json::Error| {
         Problem::invalid(format!("The frame does not have the right shape: {error}."), Vec::new())
             .hint("GET /v1/asyncapi.json describes the frames.")

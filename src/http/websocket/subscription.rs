@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::api::{AskUserQuestion, AskUserSettled, AskUserTimeout, ServerFrame, SessionStatus};
+use crate::api::{AskUserQuestion, AskUserSettled, AskUserTimeout, ServerFrame, SessionState, SessionStatus};
 use crate::ask::{Ask, AskId, Change, ChangeKind, Cursor, Origin, OutcomeKind};
 use crate::registry::Feed;
 use crate::store::StoreError;
 
 use crate::http::App;
 use crate::http::sessions::SessionFeed;
+
+/// How many sessions a connection may take by name. Without a name, it gets all.
+pub(super) const MAX_SESSIONS: usize = 256;
 
 /// The subscriptions of one connection.
 #[derive(Debug)]
@@ -37,17 +40,22 @@ impl Subscription {
             all: false,
             sessions: HashSet::new(),
             feed: app.registry.feed(Some(since.unwrap_or(now))),
-            session_feed: SessionFeed::new(&app.registry, app.inbox.clone()),
+            session_feed: SessionFeed::new(app.inbox.clone()),
             shown: HashSet::new(),
             replay: since.map_or(Cursor(0), |_| now),
             statuses: HashMap::new(),
         }
     }
 
-    /// Reads on from a cursor that the companion names in a later subscription.
+    /// Reads on from a cursor that the companion names in a later subscription. What was not sent yet is not skipped.
     pub(super) fn rewind(&mut self, app: &App, since: Cursor) {
         self.replay = app.inbox.cursor();
-        self.feed = app.registry.feed(Some(since));
+        self.feed = app.registry.feed(Some(since.min(self.feed.position())));
+    }
+
+    /// Up to here, everything was sent. It goes along with every frame, so that a companion that comes back misses nothing.
+    pub(super) fn position(&self) -> Cursor {
+        self.feed.position()
     }
 
     /// Adds a session, or all. Returns what to send at once: the open asks, and what the sessions do.
@@ -56,7 +64,7 @@ impl Subscription {
             Some(session) => drop(self.sessions.insert(session.to_owned())),
             None => self.all = true,
         }
-        let (cursor, now) = (app.inbox.cursor(), Timestamp::now());
+        let (cursor, now) = (self.feed.position(), Timestamp::now());
         let open = app.registry.open_asks(session);
         let mut frames: Vec<_> = open.iter().filter_map(|ask| self.question(ask, cursor, now)).collect();
         // They are sent although they may be known: whoever subscribes wants to know.
@@ -66,20 +74,24 @@ impl Subscription {
         };
         for status in statuses {
             let status = SessionStatus::from(status);
-            self.statuses.insert(status.session_id.clone(), status.clone());
+            if status.state != SessionState::Ended {
+                self.statuses.insert(status.session_id.clone(), status.clone());
+            }
             frames.push(ServerFrame::SessionStatus(status));
         }
         frames
     }
 
-    /// How many sessions were named.
-    pub(super) fn named(&self) -> usize {
-        self.sessions.len()
+    /// Whether one more session can be named.
+    pub(super) fn has_room_for(&self, session: &str) -> bool {
+        self.sessions.len() < MAX_SESSIONS || self.sessions.contains(session)
     }
 
     /// What to send next. An empty list is possible. `None` if there will be nothing more. Safe to cancel.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<ServerFrame>>, StoreError> {
         tokio::select! {
+            // A question comes before the status that names it.
+            biased;
             change = self.feed.next() => Ok(change?.map(|change| self.frames(&change))),
             session = self.session_feed.next() => Ok(session.map(|session| {
                 let status = SessionStatus::from(session);
@@ -87,7 +99,12 @@ impl Subscription {
                 if !self.wants(&status.session_id) || !is_news {
                     return Vec::new();
                 }
-                self.statuses.insert(status.session_id.clone(), status.clone());
+                // Every question of a program is a session of its own, so what has ended is not kept.
+                if status.state == SessionState::Ended {
+                    self.statuses.remove(&status.session_id);
+                } else {
+                    self.statuses.insert(status.session_id.clone(), status.clone());
+                }
                 vec![ServerFrame::SessionStatus(status)]
             })),
         }
@@ -109,7 +126,7 @@ impl Subscription {
         }
         match kind {
             ChangeKind::Opened => self.question(ask, *cursor, Timestamp::now()).into_iter().collect(),
-            ChangeKind::Settled if self.shown.remove(&ask.id) || *cursor <= self.replay => settled(ask, *cursor),
+            ChangeKind::Settled if self.shown.remove(&ask.id) || *cursor <= self.replay => settled(ask, Some(*cursor)),
             ChangeKind::Settled | ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => Vec::new(),
         }
     }
@@ -121,8 +138,8 @@ impl Subscription {
     }
 }
 
-/// What is told about an ask that has ended.
-pub(super) fn settled(ask: &Ask, cursor: Cursor) -> Vec<ServerFrame> {
+/// What is told about an ask that has ended. The reply to an answer has no cursor, because it overtakes other events.
+pub(super) fn settled(ask: &Ask, cursor: Option<Cursor>) -> Vec<ServerFrame> {
     let Some(frame) = AskUserSettled::new(ask, cursor) else { return Vec::new() };
     let timeout = (frame.outcome.kind == OutcomeKind::Expired).then(|| {
         let (question_id, session_id) = (frame.question_id.clone(), frame.session_id.clone());
