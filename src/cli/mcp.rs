@@ -1,5 +1,8 @@
 //! `answerback mcp`: the tool `ask_human` for any agent that speaks MCP.
 
+use std::io::{self, IsTerminal};
+
+use anstream::eprintln;
 use anyhow::Context;
 
 use crate::mcp::{self, Options};
@@ -28,6 +31,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     let directory = std::env::current_dir().context("the current directory is gone")?;
     let options = Options { directory: directory.to_str().map(ToOwned::to_owned), elicitation: args.elicitation };
+    if io::stdin().is_terminal() {
+        eprintln!("Waiting for an agent at the other end of stdin. To let an agent use this: answerback mcp --help");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let end = runtime.block_on(mcp::serve(client, options));
     // Dropping the runtime would wait for the thread that reads our input.
