@@ -35,6 +35,7 @@ mod free_text;
 mod frozen;
 mod grants;
 mod hang_up;
+mod hosts;
 mod http;
 mod idle;
 mod install;
