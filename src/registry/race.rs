@@ -134,6 +134,15 @@ impl Registry {
         self.attach(new, resumed).await
     }
 
+    /// Parks an asker that knows the key of its ask: a hook that comes back, or the program that runs the agent. See
+    /// [`attach`](Self::attach) for `resumed`.
+    pub async fn attach_by_key(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+        let key = new.key.clone();
+        let attached = self.attach(new, resumed).await?;
+        self.0.calls.serve(key);
+        Ok(attached)
+    }
+
     /// Parks an asker whose call has no name and no dialog beside it. See [`attach`](Self::attach) for `resumed`, and [`NamedCall`] for
     /// `mode`.
     pub async fn attach_unnamed(

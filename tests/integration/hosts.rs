@@ -139,5 +139,12 @@ fn a_plan_is_asked_once() {
     answer(&world, "s__t", "Keep planning", &json!({})).expect(200);
     let decision = host.decision();
     assert_eq!((&decision["behavior"], &decision), (&json!("deny"), &hook.reply()["decision"]));
-    assert_eq!(outcomes(&world), ["answered"]);
+    // A hook that is started after the answer is told the same.
+    HOSTED.name(&mut world, "ExitPlanMode", &plan, "u");
+    let host = HostCall::begin(&world, "PermissionRequest", "ExitPlanMode", &plan, "u").parked();
+    answer(&world, "s__u", "Keep planning", &json!({})).expect(200);
+    assert_eq!(host.decision(), decision);
+    let late = HOSTED.call(&mut world, "PermissionRequest", "ExitPlanMode", &plan, &json!({}));
+    assert_eq!(late.reply()["decision"], decision);
+    assert_eq!(outcomes(&world), ["answered", "answered"]);
 }

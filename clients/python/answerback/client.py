@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from .decide import Decision, ToolCall, decision_of, hook_call
 from .errors import AnswerbackError, disconnected, refused
-from .transport import Place, Reply, exchange, find_daemon
+from .transport import Place, Reply, exchange, find_daemon, within
 from .types import Answers, Ask, AskEvent, AskList, AskRequest, Question, WatchEvent
 
 _T = TypeVar("_T")
@@ -170,10 +170,7 @@ class Answerback:
             async with exchange(self._place, method, path, _HEADERS, body) as reply:
                 return await (await _accepted(reply)).read()
 
-        try:
-            return json.loads(await asyncio.wait_for(send(), patience))
-        except asyncio.TimeoutError as error:
-            raise disconnected() from error
+        return json.loads(await within(patience, send(), disconnected()))
 
 
 async def _accepted(reply: Reply) -> Reply:
@@ -186,16 +183,19 @@ async def _events(reply: Reply, silence: float) -> AsyncIterator[Optional[AskEve
     """The events of one connection, and `None` for each comment."""
     text = b""
     while True:
-        try:
-            chunk = await asyncio.wait_for(reply.body.__anext__(), silence)
-        except StopAsyncIteration:
+        chunk = await within(silence, _next(reply.body), disconnected())
+        if chunk is None:
             return
-        except asyncio.TimeoutError as error:
-            raise disconnected() from error
         *frames, text = (text + chunk).split(b"\n\n")
         for frame in frames:
             data = [line[len(b"data: ") :] for line in frame.split(b"\n") if line.startswith(b"data: ")]
             yield cast(AskEvent, json.loads(data[0])) if data else None
+
+
+async def _next(chunks: AsyncIterator[bytes]) -> Optional[bytes]:
+    async for chunk in chunks:
+        return chunk
+    return None
 
 
 async def _outlive(attempt: Callable[[], Awaitable[_T]]) -> _T:
