@@ -138,6 +138,16 @@ impl Registry {
     /// [`attach`](Self::attach) for `resumed`.
     pub async fn attach_by_key(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let key = new.key.clone();
+        let asker = new.asker.as_deref();
+        if let Some(ask) = self.get(&key).await?
+            && asker.is_none()
+            && ask.asker.is_some()
+            && ask.stands_for_returning_asker()
+            && !ask.stands_for(asker)
+        {
+            // A hook has brought the answer to the agent, and it was for one call. The host came a moment too late.
+            return Ok(Attached::Over);
+        }
         let attached = self.attach(new, resumed).await?;
         self.0.calls.serve(key);
         Ok(attached)

@@ -94,6 +94,8 @@ fn a_host_that_comes_after_its_hook_waits_for_the_same_answer() {
     answer(&world, "s__t", "Allow once", &json!({})).expect(200);
     let expected = json!({"behavior": "allow"});
     assert_eq!((host.decision(), &hook.reply()["decision"]), (expected.clone(), &expected));
+    // If it comes after the answer, the hook has brought it to the agent.
+    assert!(HostCall::permission(&world, "t").body().is_empty());
     assert_eq!(outcomes(&world), ["answered"]);
 }
 
