@@ -15,4 +15,6 @@ version=$(pinned "$cli")
 provide_clients "$version"
 ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
+provide_python "$real_client/requirements.txt"
+export ANSWERBACK_TEST_PYTHON=$python
 exec node --test --test-concurrency=2 --test-reporter=spec "$@" "$real_client"/*.test.mjs

@@ -20,6 +20,8 @@ _HOOKS = "/v1/hooks/claude-code"
 _HEADERS = {"user-agent": "answerback-python/0.1.0"}
 #: How long the daemon may take to reply, beyond what it is asked to wait.
 _PATIENCE_SECONDS = 10.0
+#: How long the daemon may take to say that it has stored a call. It does so on the socket only.
+_SIGN_OF_LIFE_SECONDS = 10.0
 #: How long one request waits for an outcome.
 _WAIT_SECONDS = 60
 #: How long a daemon may be away.
@@ -70,12 +72,13 @@ class Answerback:
             after = found["cursor"]
             yield {"type": "list", "cursor": after, "asks": found["asks"]}
         path = f"/v1/events?probes={_text_of(probes)}&heartbeat={heartbeat}"
+        silence = heartbeat * _SILENCE
         pause = _FIRST_PAUSE_SECONDS
         while True:
             headers = {**_HEADERS, "last-event-id": after, "accept": "text/event-stream"}
             try:
-                async with exchange(self._place, "GET", path, headers) as reply:
-                    async for event in _events(await _accepted(reply), heartbeat * _SILENCE):
+                async with exchange(self._place, "GET", path, headers, patience=silence) as reply:
+                    async for event in _events(await _accepted(reply), silence):
                         pause = _FIRST_PAUSE_SECONDS
                         # A comment only shows that the daemon is there.
                         if event is not None:
@@ -133,9 +136,11 @@ class Answerback:
         `None` means that there is no decision: a person has handed the call back, or the time is up. The host then asks in its own way.
         """
         headers, body = hook_call(call)
+        patience = None if self._place.socket is None else _SIGN_OF_LIFE_SECONDS
 
         async def hand_in() -> bytes:
-            async with exchange(self._place, "POST", _HOOKS, {**_HEADERS, **headers}, body, is_hook=True) as reply:
+            fields = {**_HEADERS, **headers}
+            async with exchange(self._place, "POST", _HOOKS, fields, body, is_hook=True, patience=patience) as reply:
                 return await (await _accepted(reply)).read()
 
         try:

@@ -100,19 +100,22 @@ async def first_decision(*askers: Awaitable[Optional[Decision]]) -> Optional[Dec
     The first decision counts, and the other askers are cancelled. An asker without a decision, or one that fails, leaves it to the
     others. If none has a decision, the result is `None`, or the first failure is raised.
     """
-    waiting = {asyncio.ensure_future(asker) for asker in askers}
-    failure: Optional[BaseException] = None
+    tasks = [asyncio.ensure_future(asker) for asker in askers]
+    failures: List[BaseException] = []
     try:
+        waiting = set(tasks)
         while waiting:
-            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for ended in done:
-                failure = failure or ended.exception()
-                if ended.exception() is None and ended.result() is not None:
-                    return ended.result()
+            _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            ended = [task for task in tasks if task.done()]
+            failures = [failure for failure in (task.exception() for task in ended) if failure is not None]
+            for task in ended:
+                decision = None if task.exception() else task.result()
+                if decision is not None:
+                    return decision
     finally:
-        for left in waiting:
-            left.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-    if failure is not None:
-        raise failure
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if failures:
+        raise failures[0]
     return None

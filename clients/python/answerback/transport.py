@@ -23,8 +23,6 @@ _Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 #: The status and the headers of a reply.
 _Head = Tuple[int, Dict[str, str]]
 
-#: How long the daemon may take to say that it has stored a call.
-_SIGN_OF_LIFE_SECONDS = 10.0
 _CHUNK = 65536
 
 
@@ -88,8 +86,12 @@ async def exchange(
     headers: Dict[str, str],
     body: Optional[bytes] = None,
     is_hook: bool = False,
+    patience: Optional[float] = None,
 ) -> AsyncIterator[Reply]:
-    """Sends a request. The connection is closed when the block is left."""
+    """Sends a request. The connection is closed when the block is left.
+
+    Within `patience` seconds, there must be a sign of life: a reply, or an interim one.
+    """
     try:
         reader, writer = await place.connect()
     except OSError as error:
@@ -104,12 +106,8 @@ async def exchange(
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         writer.write(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + (body or b""))
         await writer.drain()
-        # On the socket, the daemon says at once that it has stored the call of a hook. The reply may take hours.
         first = _read_head(reader)
-        if is_hook and place.socket is not None:
-            status, received = await within(_SIGN_OF_LIFE_SECONDS, first, unreachable(place.name))
-        else:
-            status, received = await first
+        status, received = await (first if patience is None else within(patience, first, unreachable(place.name)))
         while status < 200:
             status, received = await _read_head(reader)
         yield Reply(status, _read_body(reader, received))
