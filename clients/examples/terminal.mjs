@@ -6,11 +6,14 @@ const closed = new Promise((resolve) => lines.once("close", () => resolve(null))
 // One question at a time.
 let before = Promise.resolve();
 
+/** @typedef {import("answerback-client").ToolCall} ToolCall */
+/** @typedef {import("answerback-client").Decision} Decision */
+
 /**
  * What the person says about a call. `null` if nobody can say anything here.
- * @param {import("answerback-client").ToolCall} call
+ * @param {ToolCall} call
  * @param {AbortSignal} signal
- * @returns {Promise<import("answerback-client").Decision | null>}
+ * @returns {Promise<Decision | null>}
  */
 export function askInTerminal(call, signal) {
   const decision = before.then(() => (call.tool === "AskUserQuestion" ? answers(call, signal) : permission(call, signal)));
@@ -23,6 +26,7 @@ export function closeTerminal() {
   lines.close();
 }
 
+/** @param {ToolCall} call @param {AbortSignal} signal @returns {Promise<Decision | null>} */
 async function answers({ input }, signal) {
   const given = {};
   for (const { question, options } of /** @type {any} */ (input).questions) {
@@ -33,12 +37,14 @@ async function answers({ input }, signal) {
   return { behavior: "allow", updatedInput: { ...input, answers: given } };
 }
 
+/** @param {ToolCall} call @param {AbortSignal} signal @returns {Promise<Decision | null>} */
 async function permission({ tool, input }, signal) {
   const said = await ask(`Allow ${tool} ${JSON.stringify(input)}? Type yes, or why not.`, signal);
   if (said === null) return null;
   return said === "yes" ? { behavior: "allow", updatedInput: input } : { behavior: "deny", message: said };
 }
 
+/** @param {string} question @param {AbortSignal} signal @returns {Promise<string | null>} */
 function ask(question, signal) {
   return Promise.race([lines.question(`${question}\n`, { signal }), closed]);
 }

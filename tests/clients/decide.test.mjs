@@ -16,14 +16,16 @@ scenario("typescript: decide returns what canUseTool must return", async (world)
   const question = ask(DATABASE);
   const command = bash("npm test");
   const setMode = { type: "setMode", mode: "acceptEdits", destination: "session" };
-  for (const [call, label, more, expected] of [
+  /** @type {[any, string, object, object][]} */
+  const cases = [
     [question, "SQLite", {}, { behavior: "allow", updatedInput: { ...question.input, answers: { [DATABASE.question]: "SQLite" } } }],
     [command, "Allow once", {}, { behavior: "allow", updatedInput: command.input }],
     [command, "Always allow Bash(npm test)", {}, { behavior: "allow", updatedInput: command.input, updatedPermissions: [SUGGESTION] }],
     [command, "Allow once", { edited: { command: "pwd" } }, { behavior: "allow", updatedInput: { ...command.input, command: "pwd" } }],
     [command, "Use pnpm", {}, { behavior: "deny", message: 'The user denied this call and said: "Use pnpm"' }],
     [plan, "Approve, accept edits", {}, { behavior: "allow", updatedInput: {}, updatedPermissions: [setMode] }],
-  ]) {
+  ];
+  for (const [call, label, more, expected] of cases) {
     const once = { ...call, id: `${call.id}${Math.random().toString(36).slice(2)}` };
     const deciding = client.decide(callOf(once, { suggestions: [SUGGESTION] }));
     const [open] = await world.daemon.opened(once);

@@ -13,6 +13,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clients=$(cd "$here/../../clients" && pwd)
 find_programs
 provide_tools
+version=$(pinned "$cli")
+provide_clients "$version"
+ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
+export ANSWERBACK_TEST_CLIENTS
 provide_python "$real_client/requirements.txt"
 export ANSWERBACK_TEST_BROWSER=$tools ANSWERBACK_TEST_PYTHON=$python
 # The packages are used as they are in the tree, and nothing is written there.

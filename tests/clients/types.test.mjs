@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { required } from "../lib/environment.mjs";
+import { copyExamples } from "../real_client/lib/drivers/example_host.mjs";
 import { scenario } from "./lib.mjs";
 
 const DECLARED = fileURLToPath(new URL("../../clients/typescript/index.d.ts", import.meta.url));
@@ -94,13 +96,14 @@ const OPTIONS = ["--noEmit", "--strict", "--allowJs", "--checkJs", "--skipLibChe
 
 /** What the type checker says about these modules. Nothing, if all is well. */
 async function complaints(world, modules) {
-  const files = await Promise.all(Object.entries(modules).map(async ([name, text]) => {
-    const file = path.join(world.home, name);
-    await fs.writeFile(file, text);
-    return file;
-  }));
+  const files = Object.keys(modules).map((name) => path.join(world.home, name));
+  await Promise.all(Object.values(modules).map((text, index) => fs.writeFile(files[index], text)));
+  return checked(files);
+}
+
+async function checked(files, ...options) {
   const tools = path.join(required("ANSWERBACK_TEST_BROWSER"), "node_modules");
-  const args = [...OPTIONS, "--types", "node", "--typeRoots", path.join(tools, "@types"), ...files];
+  const args = [...OPTIONS, ...options, "--types", "node", "--typeRoots", path.join(tools, "@types"), ...files];
   return promisify(execFile)(path.join(tools, ".bin/tsc"), args).then(() => "", ({ stdout }) => stdout);
 }
 
@@ -120,7 +123,14 @@ scenario("typescript: the types are those of the description", async (world) => 
   for (const name of ["Ask__fields", "Ask_added", "Receipt__fields", "Kind__values", "Channel__values"]) assert.ok(found.includes(name), `${name}: ${said}`);
 });
 
-scenario("typescript: only one module needs Node.js", async () => {
+scenario("typescript: the examples fit the types of the client and of the SDK", async (world) => {
+  const directory = path.join(world.home, "examples");
+  await copyExamples(directory);
+  const files = (await fs.readdir(directory)).filter((name) => name.endsWith(".mjs")).map((name) => path.join(directory, name));
+  assert.equal(await checked(files, "--noImplicitAny", "false"), "");
+});
+
+test("typescript: only one module needs Node.js", async () => {
   const names = await fs.readdir(SOURCES);
   const texts = await Promise.all(names.map((name) => fs.readFile(path.join(SOURCES, name), "utf8")));
   assert.deepEqual(names.filter((_, index) => /from "node:/.test(texts[index])), ["node.js"]);

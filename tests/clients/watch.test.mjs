@@ -14,7 +14,7 @@ async function openAndWithdraw(client, question) {
   await asking.catch(() => {});
 }
 
-/** What an event says, in short. */
+/** What an event says, in short. @param {any} event */
 const told = ({ type, ask }) => `${type} ${ask.questions[0].question}`;
 
 /** The next events of a watch, in short. */

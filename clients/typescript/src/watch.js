@@ -24,20 +24,17 @@ export async function* watch(client, open, { after, probes = false, heartbeat = 
   let pause = FIRST_PAUSE_MS;
   const path = `/v1/events?probes=${probes}&heartbeat=${heartbeat}`;
   for (;;) {
-    const stream = connection(open, path, cursor, heartbeat * SILENCE * 1000, signal);
     try {
-      for (let next = await stream.next(); !next.done; next = await stream.next()) {
+      for await (const event of connection(open, path, cursor, heartbeat * SILENCE * 1000, signal)) {
         pause = FIRST_PAUSE_MS;
         // A comment only shows that the daemon is there.
-        if (next.value === null) continue;
-        cursor = next.value.cursor;
-        yield next.value;
+        if (event === null) continue;
+        cursor = event.cursor;
+        yield event;
       }
     } catch (error) {
       signal?.throwIfAborted();
       if (!isLost(error)) throw error;
-    } finally {
-      await stream.return();
     }
     await rest(pause, signal);
     pause = longer(pause);

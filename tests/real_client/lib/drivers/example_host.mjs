@@ -28,7 +28,8 @@ export async function exampleHost(world, example, calls, mode = "default") {
   world.model.onNextPrompt(calls);
   // The daemon must be there before the host.
   await world.answerback("pending");
-  const directory = await copyExamples(world);
+  const directory = path.join(world.home, "examples");
+  await copyExamples(directory);
   const program = example.endsWith(".py") ? path.join(required("ANSWERBACK_TEST_PYTHON"), "bin/python") : process.execPath;
   const env = { ...world.env, CLAUDE_CODE: CLAUDE, PYTHONPATH: path.join(CLIENTS, "python"), PYTHONDONTWRITEBYTECODE: "1" };
   const host = world.spawn(program, [path.join(directory, example), "ask me", mode], { env, stdin: "pipe" });
@@ -50,13 +51,11 @@ async function heard(host) {
   while (!ASKING.test(host.stderr)) await new Promise((resolve) => host.child.stderr.once("data", resolve));
 }
 
-/** Puts the examples where they find their packages, as after `npm install`. @param {ClientWorld} world */
-async function copyExamples(world) {
-  const directory = path.join(world.home, "examples");
+/** Puts the examples where they find their packages, as after `npm install`. @param {string} directory */
+export async function copyExamples(directory) {
   const packages = path.join(directory, "node_modules");
   await fs.cp(path.join(CLIENTS, "examples"), directory, { recursive: true });
   await fs.mkdir(packages);
   await fs.symlink(path.join(CLIENTS, "typescript"), path.join(packages, "answerback-client"));
   await fs.symlink(path.join(PACKAGES.sdk, "@anthropic-ai"), path.join(packages, "@anthropic-ai"));
-  return directory;
 }
