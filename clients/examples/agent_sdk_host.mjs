@@ -13,13 +13,15 @@ const session = randomUUID();
 
 /** @type {import("@anthropic-ai/claude-agent-sdk").CanUseTool} */
 async function canUseTool(tool, input, { signal, toolUseID, suggestions, agentID, mcpServer }) {
-  const call = { session, toolUseId: toolUseID, tool, input, suggestions, agentId: agentID, mcpServer };
+  const ids = { session, toolUseId: toolUseID, agentId: agentID };
+  const call = { ...ids, tool, input, suggestions, mcpServer };
   const askers = [
     (signal) => answerback.decide(call, { signal }),
     (signal) => askInTerminal(call, signal),
   ];
+  const decision = await firstDecision(askers, { signal });
   // `null` would be no reply at all, and Claude Code would wait for ever.
-  return (await firstDecision(askers, { signal })) ?? { behavior: "deny", message: "Nobody could be asked." };
+  return decision ?? { behavior: "deny", message: "Nobody could be asked." };
 }
 
 const messages = query({

@@ -66,7 +66,9 @@ async def main(prompt: str, mode: Any = "default") -> None:
     # The host chooses the id, because can_use_tool is not told which session asks.
     session = str(uuid.uuid4())
 
-    async def can_use_tool(tool: str, tool_input: Dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
+    async def can_use_tool(
+        tool: str, tool_input: Dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResult:
         call = tool_call(session, tool, tool_input, context)
         decision = await first_decision(answerback.decide(call), terminal.decide(call))
         return permission_result(decision or NOBODY)

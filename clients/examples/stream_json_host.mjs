@@ -20,7 +20,8 @@ const waiting = new Map();
 /** Claude Code asks whether it may make a call. */
 async function canUseTool({ request_id, request }) {
   const { tool_use_id, tool_name, input, permission_suggestions, agent_id, mcp_server } = request;
-  const call = { session, toolUseId: tool_use_id, tool: tool_name, input, suggestions: permission_suggestions, agentId: agent_id, mcpServer: mcp_server };
+  const ids = { session, toolUseId: tool_use_id, agentId: agent_id };
+  const call = { ...ids, tool: tool_name, input, suggestions: permission_suggestions, mcpServer: mcp_server };
   const cancelled = new AbortController();
   waiting.set(request_id, cancelled);
   const askers = [

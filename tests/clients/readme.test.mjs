@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { required } from "../lib/environment.mjs";
 import { within } from "../lib/until.mjs";
@@ -24,6 +25,30 @@ async function expectYes(world, program, file, text, env) {
   const { code } = await within("the example ending", run.exited);
   assert.deepEqual([code, run.stdout, run.stderr], [0, "Yes\n", ""]);
 }
+
+test("docs/hosts.md shows what is in the examples", async () => {
+  const directory = path.join(CLIENTS, "examples");
+  const names = (await fs.readdir(directory)).filter((name) => /\.(mjs|py)$/.test(name));
+  const programs = await Promise.all(names.map((name) => fs.readFile(path.join(directory, name), "utf8")));
+  const page = await fs.readFile(path.join(CLIENTS, "../docs/hosts.md"), "utf8");
+  const blocks = [...page.matchAll(/^```(?:js|python)\n(.*?)^```/gms)].map(([, block]) => block);
+  assert.equal(blocks.length, 2);
+  for (const block of blocks) assert.ok(programs.some((program) => program.includes(block)), block);
+});
+
+test("the packages have the version of the daemon", async () => {
+  const version = async (file, pattern) => (await fs.readFile(path.join(CLIENTS, file), "utf8")).match(pattern)?.[1];
+  const expected = await version("../Cargo.toml", /^version = "(.+)"/m);
+  assert.ok(expected);
+  for (const [file, pattern] of [
+    ["typescript/package.json", /"version": "(.+)"/],
+    ["typescript/src/client.js", /"answerback-typescript\/(.+)"/],
+    ["python/pyproject.toml", /^version = "(.+)"/m],
+    ["python/answerback/client.py", /"answerback-python\/(.+)"/],
+  ]) {
+    assert.equal(await version(file, pattern), expected, `${file}`);
+  }
+});
 
 scenario("typescript: the example of the README", async (world) => {
   await fs.mkdir(path.join(world.home, "node_modules"));

@@ -80,7 +80,7 @@ class Answerback:
                 async with exchange(self._place, "GET", path, headers, patience=silence) as reply:
                     async for event in _events(await _accepted(reply), silence):
                         pause = _FIRST_PAUSE_SECONDS
-                        # A comment only shows that the daemon is there.
+                        # Everything else only shows that the daemon is there.
                         if event is not None:
                             after = event["cursor"]
                             yield event
@@ -185,7 +185,7 @@ async def _accepted(reply: Reply) -> Reply:
 
 
 async def _events(reply: Reply, silence: float) -> AsyncIterator[Optional[AskEvent]]:
-    """The events of one connection, and `None` for each comment."""
+    """The events of one connection, and `None` for everything else, such as a comment."""
     text = b""
     while True:
         chunk = await within(silence, _next(reply.body), disconnected())
@@ -194,7 +194,9 @@ async def _events(reply: Reply, silence: float) -> AsyncIterator[Optional[AskEve
         *frames, text = (text + chunk).split(b"\n\n")
         for frame in frames:
             data = [line[len(b"data: ") :] for line in frame.split(b"\n") if line.startswith(b"data: ")]
-            yield cast(AskEvent, json.loads(data[0])) if data else None
+            event = json.loads(data[0]) if data else {}
+            # An event that is about no ask has no cursor.
+            yield cast(AskEvent, event) if "cursor" in event else None
 
 
 async def _next(chunks: AsyncIterator[bytes]) -> Optional[bytes]:

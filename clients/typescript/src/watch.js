@@ -27,7 +27,7 @@ export async function* watch(client, open, { after, probes = false, heartbeat = 
     try {
       for await (const event of connection(open, path, cursor, heartbeat * SILENCE * 1000, signal)) {
         pause = FIRST_PAUSE_MS;
-        // A comment only shows that the daemon is there.
+        // It only shows that the daemon is there.
         if (event === null) continue;
         cursor = event.cursor;
         yield event;
@@ -42,7 +42,7 @@ export async function* watch(client, open, { after, probes = false, heartbeat = 
 }
 
 /**
- * The events of one connection, and `null` for each comment.
+ * The events of one connection, and `null` for everything else, such as a comment.
  * @param {Open} open
  * @param {string} path
  * @param {string} cursor
@@ -74,8 +74,10 @@ async function* connection(open, path, cursor, silence, signal) {
   }
 }
 
-/** @param {string} frame */
+/** A comment has no data, and an event that is about no ask has no cursor. @param {string} frame */
 function eventOf(frame) {
   const data = frame.split("\n").find((line) => line.startsWith("data: "));
-  return data === undefined ? null : /** @type {AskEvent} */ (JSON.parse(data.slice("data: ".length)));
+  /** @type {AskEvent | null} */
+  const event = data === undefined ? null : JSON.parse(data.slice("data: ".length));
+  return event?.cursor ? event : null;
 }
