@@ -2,8 +2,10 @@
 
 mod away;
 mod devices;
+mod frames;
 mod hooks;
 mod schema;
+mod sessions;
 mod settling;
 mod setup;
 
@@ -23,7 +25,12 @@ pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
 };
+pub use frames::{
+    AskUserQuestion, AskUserResponse, AskUserSettled, AskUserTimeout, Authenticate, ClientFrame, ErrorFrame, Response,
+    ServerFrame, SessionStatus, SessionTaken, Subscribe, Subscribed,
+};
 pub use hooks::{HookInput, HookOutput};
+pub use sessions::{SessionEvent, SessionList, SessionState, SessionView};
 pub use settling::{AnswerRequest, DismissRequest, ReleaseRequest};
 pub use setup::Setup;
 

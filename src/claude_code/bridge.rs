@@ -4,6 +4,7 @@
 //! reply. Only the wait takes long, so only what it needs is kept in memory meanwhile.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use super::changed_file::{self, CurrentFile};
 use super::client::Client;
 use super::event::{HookEvent, Rules, Thread, depends_on_version, event, file_to_read};
 use super::reply;
+use super::sighting::sighting;
 use super::transcript::{self, Recorded};
 use super::version::Version;
 
@@ -182,9 +184,12 @@ impl Bridge {
             Some(path) => changed_file::read(path).await,
             None => CurrentFile::Unseen,
         };
-        let is_own = call.is_our_own();
+        let (now, is_own) = (Timestamp::now(), call.is_our_own());
+        if let Some(process) = sighting(&call, now) {
+            self.registry.saw(process);
+        }
         let mode = call.client.mode.clone();
-        let event = event(call, body.as_ref(), version, &file, self.rules, Timestamp::now())?;
+        let event = event(call, body.as_ref(), version, &file, self.rules, now)?;
         drop((body, file));
         // An ask proves it by itself.
         if !is_own && !event.opens_ask() {
@@ -299,6 +304,11 @@ impl Bridge {
     async fn reply(&self, ask: &Ask, hook: Hook) -> Result<Option<Value>, StoreError> {
         let call = Call::kept(&self.registry.detail(ask.id).await?);
         Ok(output(ask, hook, call).await)
+    }
+
+    /// What the agent has recorded about a session in this file.
+    pub async fn recorded(&self, records: PathBuf, session: &str) -> Recorded {
+        transcript::about(records, session, "").await
     }
 
     /// The situation in which an ask came up.

@@ -32,6 +32,7 @@ mod kinds;
 pub mod permission_tool;
 mod reply;
 pub mod settings;
+mod sighting;
 mod transcript;
 mod version;
 

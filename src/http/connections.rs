@@ -1,13 +1,16 @@
 //! Accepts connections on the unix socket, on loopback TCP and, with TLS, from the network. One loop and one router serve all of them, with
 //! the same limits.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -16,7 +19,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::App;
@@ -66,7 +69,7 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     // `max_buf_size` alone lets a longer head pass if hyper reads its end together with its beginning.
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
     let (shares, mut closing) = (app.shares, app.closing.clone());
-    let server = Server { http, router: router(app.clone()), place_handle: None };
+    let server = Server { http, router: router(app.clone()), place_handle: None, closing: closing.clone() };
     let socket_server = Arc::new(SocketServer { app, server: server.clone() });
     let graceful = GracefulShutdown::new();
     // Each listener has its own places, so that a crowd on the network cannot shut out programs on this machine.
@@ -140,6 +143,18 @@ async fn in_place(mut place: Place, connection: impl Future<Output = ()>) {
     }
 }
 
+/// Ties what goes on after an upgrade to its connection. The connection keeps its place until the last tether is dropped, and when it
+/// loses its place, the tether is cut.
+#[derive(Debug, Clone)]
+pub(super) struct Tether(watch::Receiver<()>);
+
+impl Tether {
+    /// Returns when the connection has lost its place. Safe to cancel.
+    pub(super) async fn cut(&mut self) {
+        while self.0.changed().await.is_ok() {}
+    }
+}
+
 /// Serves one connection. All connections are served alike.
 #[derive(Clone)]
 pub(super) struct Server {
@@ -147,6 +162,8 @@ pub(super) struct Server {
     router: Router,
     /// `None` on the unix socket, which has no places.
     place_handle: Option<PlaceHandle>,
+    /// A connection that is idle ends when this is true, and any other with its reply.
+    closing: watch::Receiver<bool>,
 }
 
 impl Server {
@@ -159,7 +176,8 @@ impl Server {
         TowerToHyperService::new(self.router.clone())
     }
 
-    /// `plain` is a second handle to the stream, for handlers. There is none with TLS.
+    /// `plain` is a second handle to the stream, for handlers. There is none with TLS. `watcher` makes the daemon wait a moment for the
+    /// connection when it stops.
     pub(super) fn connection<S>(
         &self,
         watcher: Watcher,
@@ -174,6 +192,8 @@ impl Server {
         let place_handle = self.place_handle.clone();
         let exchange = Exchange::default();
         let refusals = Refusals::new(stream, exchange.clone());
+        let (hold, tether) = watch::channel(());
+        let tether = Tether(tether);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let answering = exchange.begin();
             request.extensions_mut().insert(peer);
@@ -183,14 +203,37 @@ impl Server {
             if let Some(place_handle) = place_handle.clone() {
                 request.extensions_mut().insert(place_handle);
             }
-            let reply = router.call(request);
-            async move { reply.await.map(|reply| reply.map(|body| answering.until_sent(body))) }
+            if request.headers().contains_key(header::UPGRADE) {
+                request.extensions_mut().insert(tether.clone());
+            }
+            let (reply, exchange) = (router.call(request), exchange.clone());
+            async move {
+                let reply = reply.await?;
+                if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    exchange.upgrade();
+                }
+                Ok::<_, Infallible>(reply.map(|body| answering.until_sent(body)))
+            }
         });
-        let connection = watcher.watch(self.http.serve_connection(TokioIo::new(refusals), service));
+        let connection = self.http.serve_connection(TokioIo::new(refusals), service).with_upgrades();
+        let mut closing = self.closing.clone();
         async move {
-            if let Err(error) = connection.await {
+            // The block drops the connection, and with it the tether that its service has.
+            let ended = {
+                let mut connection = pin!(connection);
+                tokio::select! {
+                    ended = connection.as_mut() => ended,
+                    () = async { drop(closing.wait_for(|closing| *closing).await) } => {
+                        connection.as_mut().graceful_shutdown();
+                        connection.as_mut().await
+                    }
+                }
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended early");
             }
+            hold.closed().await;
+            drop(watcher);
         }
     }
 

@@ -63,6 +63,7 @@ pub(super) fn describe(openapi: &mut OpenApi) {
         .build();
     let tags = [
         ("asks", "Questions, their answers, and ways to wait for them."),
+        ("sessions", "The sessions of agents: what each does, and what it waits for."),
         ("devices", "Pairing phones, signing in browsers, and signing them out."),
         ("hooks", "The endpoint for the hooks of agents."),
         ("daemon", "The daemon itself."),

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,13 +19,14 @@ use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use utoipa::IntoParams;
 
-use crate::api::{EventView, Problem};
+use crate::api::{EventView, Problem, SessionEvent, SessionView};
 use crate::ask::{Change, Cursor, Origin};
 use crate::registry::Feed;
 
 use super::App;
 use super::extract::Params;
 use super::query::Heartbeat;
+use super::sessions::SessionFeed;
 
 /// How often a stream sends a comment if the reader does not say.
 const HEARTBEAT: u64 = 10;
@@ -42,20 +43,24 @@ const MAX_FRAME: usize = 16 * 1024;
 pub(super) struct EventParams {
     /// Also send events of the questions that `answerback doctor` asks itself.
     probes: bool,
+    /// Also send `session.changed` when a session has changed.
+    sessions: bool,
     /// After how many seconds the stream sends a comment, again and again, whatever else it sends. A reader that gets nothing for longer
     /// knows that the connection is dead. The default is 10.
     #[param(inline)]
     heartbeat: Option<Heartbeat>,
 }
 
-/// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`, `ask.receipt`.
+/// Streams changes as server-sent events: `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed`, `ask.receipt`. With `sessions`, also
+/// `session.changed`.
 ///
-/// The id of an event is a cursor. `Last-Event-ID` replays every event after that cursor. Without it, the stream begins now.
+/// The id of an event is a cursor. `Last-Event-ID` replays every event after that cursor. Without it, the stream begins now. The event
+/// `session.changed` has no id, its data is a `SessionEvent`, and it is never replayed.
 /// The stream begins with a comment, so that a reader knows at once that it is connected.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
     params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The id of the last event that the reader got", pattern = "^[0-9]+$")),
     responses(
-        (status = 200, body = EventView, content_type = "text/event-stream", description = "An endless stream. Each `data` is one `EventView`."),
+        (status = 200, content((EventView = "text/event-stream"), (SessionEvent = "text/event-stream")), description = "An endless stream. Each `data` is one `EventView`, or a `SessionEvent`."),
         (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]
 pub(super) async fn events(
     State(app): State<App>,
@@ -74,7 +79,8 @@ pub(super) async fn events(
     let pause = Duration::from_secs(params.heartbeat.map_or(HEARTBEAT, Heartbeat::get));
     let mut heartbeat = interval_at(Instant::now() + pause, pause);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let reader = Reader { feed, app: app.clone(), heartbeat, probes: params.probes };
+    let sessions = params.sessions.then(|| SessionFeed::new(&app.registry, app.inbox.clone()));
+    let reader = Reader { feed, sessions, app: app.clone(), heartbeat, probes: params.probes };
     let events = stream::once(ready(COMMENT))
         .chain(stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) }));
     // The reader comes back with the id of its last event.
@@ -84,6 +90,8 @@ pub(super) async fn events(
 
 struct Reader {
     feed: Feed,
+    /// `None` if the reader does not want to know about sessions.
+    sessions: Option<SessionFeed>,
     app: App,
     heartbeat: Interval,
     /// Whether the reader wants the questions that Answerback asks itself.
@@ -99,12 +107,28 @@ impl Reader {
                 biased;
                 _ = self.heartbeat.tick() => return Some(COMMENT),
                 next = self.feed.next() => next.ok()??,
+                Some(session) = next_session(self.sessions.as_mut()) => return session_frame(session),
             };
             if self.probes || change.ask.origin != Origin::Probe {
                 return self.app.frames.of(&change);
             }
         }
     }
+}
+
+/// The next session that has changed, for a reader that wants to know.
+async fn next_session(sessions: Option<&mut SessionFeed>) -> Option<SessionView> {
+    match sessions {
+        Some(sessions) => sessions.next().await,
+        None => pending().await,
+    }
+}
+
+/// It has no id: a reader that comes back says which asks it has seen, and gets the sessions as they are.
+fn session_frame(session: SessionView) -> Option<Bytes> {
+    const KIND: &str = "session.changed";
+    let data = serde_json::to_string(&SessionEvent { kind: KIND.to_owned(), session }).ok()?;
+    Some(format!("event: {KIND}\ndata: {data}\n\n").into())
 }
 
 /// The newest events, as they are sent. So an event is written once, however many readers there are.

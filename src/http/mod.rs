@@ -30,9 +30,11 @@ mod query;
 mod reach;
 mod refusals;
 mod routes;
+mod sessions;
 mod setup;
 mod sign_in;
 mod strict_json;
+mod websocket;
 mod write_timeout;
 
 use std::future::Future;
@@ -55,6 +57,7 @@ use events::Frames;
 pub(crate) use lan::Lan;
 use previews::Previews;
 pub(crate) use reach::{LanReach, Reach};
+use websocket::Holders;
 
 /// The state that all handlers share. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -69,6 +72,7 @@ pub(crate) struct Shared {
     previews: Previews,
     frames: Frames,
     list_writer: ListWriter,
+    holders: Arc<Holders>,
     bridge: Bridge,
     inbox: Inbox,
     ways: Vec<&'static str>,
@@ -116,6 +120,7 @@ impl App {
             previews: Previews::default(),
             frames: Frames::default(),
             list_writer: ListWriter::default(),
+            holders: Arc::default(),
             ways,
             shares,
             closing,

@@ -22,6 +22,8 @@ use super::linger::Linger;
 const IDLE: u8 = 0;
 const ANSWERING: u8 = 1;
 const ANSWERED: u8 = 2;
+/// The connection speaks another protocol now.
+const UPGRADED: u8 = 3;
 
 /// Whether a request is being answered: from when it comes in until its reply has been handed on.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +34,11 @@ impl Exchange {
     pub(super) fn begin(&self) -> Answering {
         self.0.store(ANSWERING, Ordering::Relaxed);
         Answering(self.clone())
+    }
+
+    /// From now on, nothing that is written is a reply.
+    pub(super) fn upgrade(&self) {
+        self.0.store(UPGRADED, Ordering::Relaxed);
     }
 
     fn is_idle(&self) -> bool {
@@ -57,7 +64,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.0.store(ANSWERED, Ordering::Relaxed);
+        let _ = self.0.0.compare_exchange(ANSWERING, ANSWERED, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

@@ -15,12 +15,18 @@ use crate::access::{Caller, Scope};
 use crate::api::Problem;
 
 use super::description::{self, Description};
-use super::{App, asks, away, context, daemon, devices, events, guard, hook, page, pairing, previews, setup, sign_in};
+use super::websocket::description as websocket_description;
+use super::{
+    App, asks, away, context, daemon, devices, events, guard, hook, page, pairing, previews, sessions, setup, sign_in,
+    websocket,
+};
 
 /// Routes with the same scope.
 struct Group {
     /// `None`: no token is needed.
     scope: Option<Scope>,
+    /// The token may come after the request, so the handlers check it.
+    is_late: bool,
     router: Router<App>,
     /// Each describes one route. The descriptions take more memory than the rest of an idle daemon, so they are made when somebody asks.
     describe: Vec<Describe>,
@@ -30,7 +36,11 @@ type Describe = fn() -> OpenApiRouter<App>;
 
 impl Group {
     fn of(scope: Option<Scope>) -> Self {
-        Self { scope, router: Router::new(), describe: Vec::new() }
+        Self { scope, is_late: false, router: Router::new(), describe: Vec::new() }
+    }
+
+    fn late(self) -> Self {
+        Self { is_late: true, ..self }
     }
 
     /// Adds a handler at the path and with the method of its description.
@@ -56,11 +66,11 @@ macro_rules! group {
     };
 }
 
-fn groups() -> [Group; 7] {
+fn groups() -> [Group; 8] {
     [
         group![Some(Scope::Read);
             asks::list, asks::get, asks::projects, away::get, context::context, previews::place, events::events,
-            devices::sign_out, description::openapi, daemon::version, setup::setup],
+            devices::sign_out, description::openapi, websocket_description::asyncapi, daemon::version, sessions::list, setup::setup],
         // A ticket may call every route with the scope `Answer`, so this group has one route alone.
         group![Some(Scope::Answer); asks::answer],
         group![Some(Scope::Close); asks::dismiss, asks::release, away::set, away::end],
@@ -69,6 +79,7 @@ fn groups() -> [Group; 7] {
         group![Some(Scope::Admin);
             sign_in::launch, pairing::begin, pairing::look, pairing::confirm, pairing::refuse, devices::list,
             devices::revoke, daemon::stop],
+        group![Some(Scope::Read); websocket::open].late(),
         // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
         group![None; daemon::health, sign_in::session, pairing::claim, pairing::token, previews::show],
     ]
@@ -77,8 +88,8 @@ fn groups() -> [Group; 7] {
 /// The whole API, the page, and the guard around both.
 pub(super) fn router(app: App) -> Router {
     let groups = groups().into_iter().map(|group| match group.scope {
-        Some(scope) => group.router.route_layer(from_fn_with_state(scope, guard::require)),
-        None => group.router,
+        Some(scope) if !group.is_late => group.router.route_layer(from_fn_with_state(scope, guard::require)),
+        _ => group.router,
     });
     groups
         .fold(Router::new(), Router::merge)

@@ -4,6 +4,7 @@
 mod away;
 mod perhaps;
 mod refusal;
+mod sessions;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::store::{AskPage, Filter, Milestone, Store, StoreError};
 
 pub use away::answer_while_away;
 pub use refusal::Refusal;
+pub use sessions::{Session, SessionState};
 
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;

@@ -11,6 +11,7 @@ mod calls;
 mod feed;
 mod open_asks;
 mod race;
+mod sessions;
 mod wait;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::sleep;
 
 use crate::ask::{
@@ -33,6 +34,8 @@ pub use feed::Feed;
 pub(crate) use feed::MAX_CHANGES;
 pub use open_asks::Settled;
 use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
+use sessions::Sessions;
+pub use sessions::{Activity, AgentProcess};
 pub use wait::{Wait, WaitEnd};
 
 /// How long an ask outlives its last wait.
@@ -55,6 +58,7 @@ struct Shared {
     store: Store,
     open: Arc<OpenAsks>,
     calls: Calls,
+    sessions: Arc<Sessions>,
     runtime: Handle,
 }
 
@@ -136,10 +140,14 @@ impl Registry {
     /// Takes over the open asks of a store, and starts the store. Deadlines go on from where they were. Must be called in a runtime.
     pub fn start(opening: Opening, snapshot: Snapshot) -> Result<(Self, Store), StoreError> {
         let open = Arc::new(OpenAsks::new(snapshot));
-        let projection = Arc::clone(&open);
-        let store = opening.start(Box::new(move |change| projection.apply(change)))?;
-        let registry =
-            Self(Arc::new(Shared { store: store.clone(), open, calls: Calls::default(), runtime: Handle::current() }));
+        let sessions = Arc::new(Sessions::new());
+        let (projection, watched) = (Arc::clone(&open), Arc::clone(&sessions));
+        let store = opening.start(Box::new(move |change| {
+            projection.apply(change);
+            watched.tell(change.ask.key.session());
+        }))?;
+        let (calls, runtime) = (Calls::default(), Handle::current());
+        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, runtime }));
         for ask in registry.0.open.all() {
             registry.watch_deadline(&ask);
             registry.withdraw_unless_parked(&ask.key, RETURN_GRACE);
@@ -294,6 +302,30 @@ impl Registry {
     /// Every change after a cursor, once, in order. Without a cursor, the changes from now on.
     pub fn feed(&self, after: Option<Cursor>) -> Feed {
         Feed::new(self.clone(), after)
+    }
+
+    /// The open asks, oldest first: those of one session, or all.
+    pub fn open_asks(&self, session: Option<&str>) -> Vec<Arc<Ask>> {
+        let mut asks = self.0.open.all();
+        asks.retain(|ask| session.is_none_or(|session| ask.key.session() == session));
+        asks.sort_unstable_by_key(|ask| ask.id);
+        asks
+    }
+
+    /// A hook of an agent's process has called.
+    pub fn saw(&self, process: AgentProcess) {
+        self.0.sessions.saw(process);
+    }
+
+    /// The processes of agents that were seen, also those that have ended not long ago: those of one session, or all.
+    pub fn processes(&self, session: Option<&str>) -> Vec<AgentProcess> {
+        self.0.sessions.seen(session)
+    }
+
+    /// The sessions in which something changes from now on: an ask of theirs, or what their agent does. A reader that is too slow misses
+    /// some, and is told.
+    pub fn follow_sessions(&self) -> broadcast::Receiver<Arc<str>> {
+        self.0.sessions.follow()
     }
 
     /// Withdraws an ask if nobody parks on it within the grace. A program's ask needs no wait.

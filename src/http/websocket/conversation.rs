@@ -1,0 +1,392 @@
+//! One connection, from its first frame to its last.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+
+use crate::access::{Caller, Entrance, Scope};
+use crate::api::{
+    AskUserResponse, ClientFrame, ErrorFrame, Problem, Response, ServerFrame, SessionTaken, Subscribe, Subscribed,
+};
+use crate::ask::{AskId, AskKey, Cursor};
+use crate::http::App;
+use crate::http::connections::Tether;
+use crate::http::places::PlaceHandle;
+use crate::http::strict_json;
+use crate::inbox::Words;
+
+use super::bucket::Bucket;
+use super::holders::Holder;
+use super::subscription::{Subscription, settled};
+use super::{AUTHENTICATION, identify};
+
+/// How often a silent companion is asked whether it is there.
+const PING: Duration = Duration::from_secs(20);
+/// A companion that has given no sign for this long is gone: it has not replied to two pings.
+const SILENCE: Duration = Duration::from_secs(50);
+/// How long a companion may take to read a frame.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the connection waits for the other side to close, so that the reason for it can be read.
+const GOODBYE: Duration = Duration::from_secs(1);
+/// How many frames in a row may make no sense.
+const MAX_NONSENSE: u32 = 20;
+/// How many sessions a connection may take by name. Without a name, it gets all.
+const MAX_SESSIONS: usize = 256;
+
+/// Who is at the other end.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) entrance: Entrance,
+    /// The client's name for itself.
+    pub(super) agent: Option<String>,
+    /// `None` on the unix socket.
+    pub(super) place: Option<PlaceHandle>,
+    pub(super) tether: Tether,
+}
+
+/// Why a connection is closed.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// The companion has closed it, or cannot be reached any more.
+    Gone,
+    /// We close it, with this code and reason.
+    Close(u16, &'static str),
+}
+
+const STOPPING: End = End::Close(1001, "the daemon stops");
+const TOO_LARGE: End = End::Close(1009, "a frame is over 1 MiB");
+const NOT_UTF8: End = End::Close(1007, "a text frame is not UTF-8");
+const TOO_MANY: End = End::Close(1008, "too many frames");
+const NONSENSE: End = End::Close(1008, "too many frames that make no sense");
+const STORE_FAILED: End = End::Close(1011, "the store failed");
+const UNAUTHORIZED: End = End::Close(4401, "this needs a valid token");
+const FORBIDDEN: End = End::Close(4403, "this token is not for that");
+const TOO_LATE: End = End::Close(4408, "no token came within 5 seconds");
+const SIGNED_OUT: End = End::Close(4401, "this device was signed out");
+
+/// One connection.
+pub(super) struct Conversation {
+    app: App,
+    peer: Peer,
+    socket: WebSocket,
+    holder: Holder,
+    bucket: Bucket,
+    nonsense: u32,
+    heard_at: Instant,
+    /// Boxed, because a connection may wait for a long time without one.
+    subscription: Option<Box<Subscription>>,
+}
+
+impl Conversation {
+    pub(super) fn new(app: App, peer: Peer, socket: WebSocket) -> Self {
+        let (holder, now) = (Holder::new(Arc::clone(&app.holders)), Instant::now());
+        Self { app, peer, socket, holder, bucket: Bucket::new(now), nonsense: 0, heard_at: now, subscription: None }
+    }
+
+    /// Talks with the companion until one side ends it. Without a caller, the token has to come first.
+    pub(super) async fn run(mut self, caller: Option<Caller>) {
+        let ended = match caller {
+            Some(caller) => self.talk(&caller).await,
+            None => match self.authenticate().await {
+                Ok(caller) => self.talk(&caller).await,
+                Err(end) => end,
+            },
+        };
+        if let End::Close(code, reason) = ended {
+            tracing::info!(code, reason, "a companion's connection is closed");
+            self.say_goodbye(code, reason).await;
+        }
+    }
+
+    async fn authenticate(&mut self) -> Result<Caller, End> {
+        let first = tokio::select! {
+            first = timeout(AUTHENTICATION, hear(&mut self.socket, &mut self.heard_at)) => first.map_err(|_| TOO_LATE)??,
+            () = self.peer.tether.cut() => return Err(End::Gone),
+        };
+        let Ok(ClientFrame::Authenticate(frame)) = read(first.as_bytes()) else { return Err(UNAUTHORIZED) };
+        let identified = identify(&self.app, &self.peer, frame.token.as_bytes()).await;
+        let caller = identified.map_err(|problem| if problem.status == 403 { FORBIDDEN } else { UNAUTHORIZED })?;
+        self.say(&ServerFrame::Authenticated).await?;
+        Ok(caller)
+    }
+
+    async fn talk(&mut self, caller: &Caller) -> End {
+        let app = self.app.clone();
+        let mut closing = Box::pin(async { app.closing().await });
+        let mut revoked = Box::pin(async {
+            match caller.device() {
+                Some(device) => app.access.revoked(device).await,
+                None => pending().await,
+            }
+        });
+        let mut ping = interval_at(Instant::now() + PING, PING);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tether = self.peer.tether.clone();
+        loop {
+            let step = tokio::select! {
+                biased;
+                () = &mut closing => return STOPPING,
+                () = &mut revoked => return SIGNED_OUT,
+                () = tether.cut() => return End::Gone,
+                _ = ping.tick() => {
+                    if self.heard_at.elapsed() > SILENCE {
+                        return End::Gone;
+                    }
+                    self.send(Message::Ping(Vec::new().into())).await
+                }
+                session_id = self.holder.lost() => {
+                    self.say(&ServerFrame::SessionTaken(SessionTaken { session_id, question_id: None })).await
+                }
+                heard = hear(&mut self.socket, &mut self.heard_at) => match heard {
+                    Ok(text) => self.take(caller, &text).await,
+                    Err(end) => Err(end),
+                },
+                frames = next(self.subscription.as_mut()) => match frames {
+                    Ok(Some(frames)) => self.say_all(frames).await,
+                    Ok(None) => return STOPPING,
+                    Err(_) => return STORE_FAILED,
+                },
+            };
+            if let Err(end) = step {
+                return end;
+            }
+        }
+    }
+
+    /// Takes a frame of the companion.
+    async fn take(&mut self, caller: &Caller, text: &Utf8Bytes) -> Result<(), End> {
+        if !self.bucket.take(Instant::now()) {
+            return Err(TOO_MANY);
+        }
+        let refused = match read(text.as_bytes()) {
+            Ok(frame) => {
+                self.nonsense = 0;
+                match frame {
+                    // It is signed in already, and who it is does not change.
+                    ClientFrame::Authenticate(_) => return self.say(&ServerFrame::Authenticated).await,
+                    ClientFrame::Subscribe(frame) => self.subscribe(frame).await?,
+                    ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await?,
+                }
+            }
+            Err(problem) => {
+                self.nonsense += 1;
+                if self.nonsense > MAX_NONSENSE {
+                    return Err(NONSENSE);
+                }
+                Err((problem, None))
+            }
+        };
+        match refused {
+            Ok(()) => Ok(()),
+            Err((problem, about)) => self.say(&error(problem, about)).await,
+        }
+    }
+
+    /// Begins to show a session, or all. The inner error is told to the companion, and the outer one ends the connection.
+    async fn subscribe(&mut self, frame: Subscribe) -> Result<Result<(), Refused>, End> {
+        let (session, since) = match wanted(frame) {
+            Ok(wanted) => wanted,
+            Err(problem) => return Ok(Err((problem, None))),
+        };
+        let is_full = self.subscription.as_ref().is_some_and(|subscription| subscription.named() >= MAX_SESSIONS);
+        if is_full && session.is_some() {
+            let problem = Problem::invalid(format!("A connection can take {MAX_SESSIONS} sessions."), Vec::new());
+            return Ok(Err((problem.hint("Subscribe without session_id to see all sessions."), None)));
+        }
+        let app = self.app.clone();
+        let mut subscription = match (self.subscription.take(), since) {
+            (Some(mut subscription), Some(since)) => {
+                subscription.rewind(&app, since);
+                subscription
+            }
+            (Some(subscription), None) => subscription,
+            (None, since) => Box::new(Subscription::new(&app, since)),
+        };
+        let took_over = session.as_deref().is_some_and(|session| self.holder.take(session));
+        let cursor = app.inbox.cursor().0.to_string();
+        let frames = subscription.add(&app, session.as_deref());
+        self.subscription = Some(subscription);
+        self.say(&ServerFrame::Subscribed(Subscribed { session_id: session, took_over, cursor })).await?;
+        self.say_all(frames).await?;
+        Ok(Ok(()))
+    }
+
+    /// Hands an answer or a dismissal to the inbox.
+    async fn respond(&mut self, caller: &Caller, frame: AskUserResponse) -> Result<Result<(), Refused>, End> {
+        let response = frame.data.unwrap_or(frame.flat);
+        let key = match named(&response) {
+            Ok(key) => key,
+            Err(problem) => return Ok(Err((problem, response.question_id))),
+        };
+        if !self.holder.may_answer(key.session()) {
+            let (session_id, question_id) = (key.session().to_owned(), Some(key.to_string()));
+            self.say(&ServerFrame::SessionTaken(SessionTaken { session_id, question_id })).await?;
+            return Ok(Ok(()));
+        }
+        let scope = if response.cancelled { Scope::Close } else { Scope::Answer };
+        if !caller.may(scope, Some(&key)) {
+            return Ok(Err((super::not_for_this(), Some(key.to_string()))));
+        }
+        let id = response.id.map(AskId);
+        let done = if response.cancelled {
+            self.app.inbox.dismiss(&key, id, response.reason, caller).await
+        } else {
+            let Response { answers, notes, partial, edited, .. } = response;
+            self.app.inbox.answer(&key, &Words { answers, notes, partial, edited, id }, caller).await
+        };
+        match done {
+            Ok(ask) => {
+                if let Some(subscription) = &mut self.subscription {
+                    subscription.knows_end(ask.id);
+                }
+                let cursor = self.app.inbox.cursor();
+                self.say_all(settled(&ask, cursor)).await?;
+                Ok(Ok(()))
+            }
+            Err(refusal) => Ok(Err((refusal.into(), Some(key.to_string())))),
+        }
+    }
+
+    async fn say_all(&mut self, frames: Vec<ServerFrame>) -> Result<(), End> {
+        for frame in &frames {
+            self.say(frame).await?;
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, frame: &ServerFrame) -> Result<(), End> {
+        let Ok(text) = serde_json::to_string(frame) else { return Ok(()) };
+        self.send(Message::Text(text.into())).await
+    }
+
+    /// Sends one message. A companion that does not read is cut, so that nothing piles up for it.
+    async fn send(&mut self, message: Message) -> Result<(), End> {
+        match timeout(PATIENCE, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(End::Gone),
+            Err(_) => {
+                tracing::info!("a companion that does not read is disconnected");
+                Err(End::Gone)
+            }
+        }
+    }
+
+    /// Tells the companion why, and gives it a moment to read that.
+    async fn say_goodbye(mut self, code: u16, reason: &'static str) {
+        let goodbye = async {
+            let close = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
+            if self.socket.send(Message::Close(Some(close))).await.is_ok() {
+                while let Some(Ok(_)) = self.socket.recv().await {}
+            }
+        };
+        drop(timeout(GOODBYE, goodbye).await);
+    }
+}
+
+/// A frame that is refused, and the question that it is about.
+type Refused = (Problem, Option<String>);
+
+/// The next text of the companion. Safe to cancel.
+async fn hear(socket: &mut WebSocket, heard_at: &mut Instant) -> Result<Utf8Bytes, End> {
+    loop {
+        let message = socket.recv().await;
+        *heard_at = Instant::now();
+        match message {
+            Some(Ok(Message::Text(text))) => return Ok(text),
+            // It becomes an error of its own, because no JSON object begins like this.
+            Some(Ok(Message::Binary(_))) => return Ok(Utf8Bytes::from_static(BINARY)),
+            // The library replies to pings.
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Close(_))) | None => return Err(End::Gone),
+            Some(Err(error)) => return Err(end_of(&error)),
+        }
+    }
+}
+
+/// Stands for a binary frame.
+const BINARY: &str = "\0";
+
+/// Why the connection cannot go on.
+fn end_of(error: &axum::Error) -> End {
+    use std::error::Error as _;
+    // The library's own type is not part of what axum offers, but its texts are stable enough for a choice of codes.
+    let said = error.source().map(ToString::to_string).unwrap_or_default();
+    if said.contains("too long") || said.contains("too big") {
+        TOO_LARGE
+    } else if said.contains("UTF-8") {
+        NOT_UTF8
+    } else {
+        End::Gone
+    }
+}
+
+async fn next(
+    subscription: Option<&mut Box<Subscription>>,
+) -> Result<Option<Vec<ServerFrame>>, crate::store::StoreError> {
+    match subscription {
+        Some(subscription) => subscription.next().await,
+        None => pending().await,
+    }
+}
+
+/// Reads a frame.
+fn read(text: &[u8]) -> Result<ClientFrame, Problem> {
+    if text == BINARY.as_bytes() {
+        return Err(Problem::bad_request("A frame must be text, and this one is binary."));
+    }
+    strict_json::check(text)?;
+    let wrong = |error: serde_json::Error| {
+        Problem::invalid(format!("The frame does not have the right shape: {error}."), Vec::new())
+            .hint("GET /v1/asyncapi.json describes the frames.")
+    };
+    // serde would also accept an array with the fields in their order.
+    let frame: Value = serde_json::from_slice(text).map_err(wrong)?;
+    serde_json::from_value(frame).map_err(wrong)
+}
+
+/// The session and the cursor that a subscription names.
+fn wanted(frame: Subscribe) -> Result<(Option<String>, Option<Cursor>), Problem> {
+    let invalid = |title: &str| Problem::invalid(title, Vec::new());
+    let session = match (frame.session_id, frame.conversation_id) {
+        (Some(one), Some(other)) if one != other => return Err(invalid("session_id and conversation_id differ.")),
+        (one, other) => one.or(other),
+    };
+    if session.as_deref().is_some_and(|session| AskKey::new(session, "t").is_err()) {
+        return Err(invalid("session_id is not the id of a session."));
+    }
+    let since = frame.since.map(|since| since.parse().ok().filter(|since| *since >= 0).map(Cursor));
+    match since {
+        Some(None) => Err(invalid("since is not a cursor of this daemon.")),
+        since => Ok((session, since.flatten())),
+    }
+}
+
+/// The ask that a response is about.
+fn named(response: &Response) -> Result<AskKey, Problem> {
+    let key = match (&response.question_id, &response.session_id, &response.tool_call_id) {
+        (Some(key), _, _) => key.parse().ok(),
+        (None, Some(session), Some(call)) => AskKey::new(session, call).ok(),
+        _ => {
+            let missing = "The response names no question.";
+            let hint = "Send question_id, or session_id (or conversation_id) and tool_call_id.";
+            return Err(Problem::invalid(missing, Vec::new()).hint(hint));
+        }
+    };
+    key.ok_or_else(Problem::unknown_ask)
+}
+
+fn error(problem: Problem, question_id: Option<String>) -> ServerFrame {
+    let kind = problem.kind.rsplit(':').next().unwrap_or_default().to_owned();
+    ServerFrame::Error(Box::new(ErrorFrame {
+        error: kind,
+        message: problem.title,
+        hint: problem.hint,
+        question_id,
+        outcome: problem.ask.and_then(|ask| ask.outcome),
+        errors: problem.errors,
+    }))
+}
