@@ -133,6 +133,17 @@ fn a_question_that_was_handed_back_to_the_host_is_not_asked_again() {
 }
 
 #[test]
+fn a_session_ends_although_nobody_says_so_to_its_host() {
+    let mut world = World::new();
+    HOSTED.name(&mut world, "Bash", &command(), "t");
+    let host = HostCall::permission(&world, "t").parked();
+    answer(&world, "s__t", "Deny", &json!({})).expect(200);
+    assert_eq!(host.decision()["behavior"], "deny");
+    HOSTED.call(&mut world, "SessionEnd", "", &json!({}), &json!({})).no_decision();
+    assert_eq!(world.get("/v1/sessions").json()["sessions"][0]["state"], "ended");
+}
+
+#[test]
 fn a_plan_is_asked_once() {
     let mut world = World::new();
     let plan = json!({"plan": "# Shop", "planFilePath": "/home/me/plan.md"});
