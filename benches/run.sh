@@ -8,7 +8,7 @@
 #                                     static hook in DIR/static (ANSWERBACK_BIN_DIR does the same)
 #   benches/run.sh --quick            a run of a minute, to see whether everything works; prints its tables and writes nothing
 #
-# The parts: hooks events seen answers exchange race waits throughput fanout cold sizes history
+# The parts: hooks events seen answers exchange race waits throughput fanout companions cold sizes history
 #
 # It needs cargo and Linux. It installs what is missing (curl, jq, Python, Node.js, a static C library) with apt-get where it may, and
 # aiohttp with pip into ~/.cache/answerback-tests. What cannot be installed is not measured, and its rows say so. Scratch files go to

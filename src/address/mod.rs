@@ -56,6 +56,31 @@ impl TryFrom<String> for PublicUrl {
     }
 }
 
+/// The origin of a page, as browsers send it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PageOrigin(WebUrl);
+
+impl PageOrigin {
+    /// Without a slash at its end, and without the usual port.
+    pub fn as_str(&self) -> &str {
+        self.0.normal_origin()
+    }
+}
+
+impl TryFrom<String> for PageOrigin {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = |what: &str| format!("`{text}` {what}: an origin is like \"http://localhost:3000\"");
+        let url = WebUrl::try_from(text.clone()).map_err(|error| wrong(&format!("cannot be used ({error})")))?;
+        match url.rest() {
+            "" | "/" => Ok(Self(url)),
+            _ => Err(wrong("has more than a host in it, and is written without a path")),
+        }
+    }
+}
+
 /// Where the daemon listens for the local network, with TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -181,6 +206,23 @@ mod tests {
         ] {
             let error = PublicUrl::try_from(text.to_owned()).unwrap_err();
             assert!(error.contains("answers.example.org"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_a_scheme_and_a_host() {
+        for (text, origin) in [
+            ("http://localhost:3000", "http://localhost:3000"),
+            ("https://chat.example.org/", "https://chat.example.org"),
+            ("https://Chat.example.org:443", "https://chat.example.org"),
+        ] {
+            assert_eq!(PageOrigin::try_from(text.to_owned()).unwrap().as_str(), origin);
+        }
+        for text in
+            ["", "*", "null", "localhost:3000", "http://localhost:3000/chat", "https://*.example.org", "file://"]
+        {
+            let error = PageOrigin::try_from(text.to_owned()).unwrap_err();
+            assert!(error.contains("http://localhost:3000"), "{error}");
         }
     }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::ask::OnTimeout;
 
-use crate::address::{LanAddress, PublicUrl};
+use crate::address::{LanAddress, PageOrigin, PublicUrl};
 pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
 
 /// "ASKME" on the keys of a phone.
@@ -41,6 +41,8 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Where to listen for the local network; always with TLS.
     pub lan_address: Option<LanAddress>,
+    /// Pages of other origins that may open the WebSocket, with a token.
+    pub websocket_origins: Vec<PageOrigin>,
     /// How people and programs are told that a question waits.
     pub notify: Notify,
     /// What happens to permission requests.
@@ -88,6 +90,7 @@ impl Default for Config {
             log_level: LogLevel::Info,
             public_url: None,
             lan_address: None,
+            websocket_origins: Vec::new(),
             notify: Notify::default(),
             permissions: Permissions::default(),
         }
@@ -269,6 +272,7 @@ mod tests {
             ("\nretention_days = 0\n", "nonzero"),
             ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
             ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
+            ("\nwebsocket_origins = [\"*\"]\n", "an origin is like"),
             ("\npublic_url = \"https://example.org/sub\"\n", "without a path"),
             ("[notify.ntfy]\nurl = \"https://ntfy.sh\"\n", "a topic"),
             ("\n[notify.webhook]\nsecret = \"s\"\n", "url"),

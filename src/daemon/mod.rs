@@ -75,7 +75,11 @@ pub async fn run(
     let address = tcp.local_addr()?;
     let url = format!("http://{address}");
     let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;
-    let reach = Reach { public: config.public_url.clone(), lan: lan_reach };
+    let reach = Reach {
+        public: config.public_url.clone(),
+        lan: lan_reach,
+        websocket_origins: config.websocket_origins.clone(),
+    };
     let lan_url = reach.lan_url();
     // The watch begins before the files exist, so that it sees every removal.
     let watch = Watch::begin(instance.paths().state_dir());

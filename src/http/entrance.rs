@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use axum::http::header::{self, HeaderMap, HeaderName};
 
 use crate::access::Entrance;
-use crate::address::{self, PublicUrl};
+use crate::address::{self, PageOrigin, PublicUrl};
 use crate::api::Problem;
+
+use super::reach::Reach;
 
 /// The way a connection came in.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,18 @@ pub(super) struct Names {
     loopback: [String; 2],
     public: Option<PublicUrl>,
     machine: Vec<String>,
+    /// Pages of these origins may open the WebSocket.
+    companions: Vec<PageOrigin>,
+}
+
+/// What a request is for, as far as that matters to a browser of another site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A person follows a link to the page, in a notification or a chat. The page holds no secret, and no frame may show it.
+    Visit,
+    /// A companion opens the WebSocket. It still needs a token.
+    WebSocket,
+    Other,
 }
 
 /// Headers that only proxies send, like all that begin with `x-forwarded-`.
@@ -37,14 +51,15 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
 
 impl Names {
     /// For the API on this port of 127.0.0.1.
-    pub(super) fn new(port: u16, public: Option<PublicUrl>) -> Self {
+    pub(super) fn new(port: u16, reach: &Reach) -> Self {
         let loopback = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-        Self { loopback, public, machine: address::host_names() }
+        let (public, companions) = (reach.public.clone(), reach.websocket_origins.clone());
+        Self { loopback, public, machine: address::host_names(), companions }
     }
 
-    /// Refuses a request that a browser sends on behalf of another site, unless a person just follows a link to the page (`is_visit`).
-    /// Also refuses a request that comes in by a way that is not configured.
-    pub(super) fn enter(&self, peer: Peer, is_visit: bool, headers: &HeaderMap) -> Result<Entrance, Problem> {
+    /// Refuses a request that a browser sends on behalf of another site, unless its purpose allows that. Also refuses a request that
+    /// comes in by a way that is not configured.
+    pub(super) fn enter(&self, peer: Peer, purpose: Purpose, headers: &HeaderMap) -> Result<Entrance, Problem> {
         let Ok(host) = only(headers, header::HOST).map(Option::unwrap_or_default) else { return Err(foreign_host()) };
         let entrance = match peer {
             Peer::Socket { process } => {
@@ -69,14 +84,15 @@ impl Names {
             Peer::Lan { local, remote } if self.is_own(host, local) => Entrance::Lan(remote.ip()),
             Peer::Tcp { .. } | Peer::Lan { .. } => return Err(foreign_host()),
         };
-        match only(headers, header::ORIGIN) {
-            Ok(None) => {}
-            Ok(Some(origin)) if self.is_own_page(entrance, origin, host) => {}
+        let is_companion = match only(headers, header::ORIGIN) {
+            Ok(None) => false,
+            Ok(Some(origin)) if self.is_own_page(entrance, origin, host) => false,
+            Ok(Some(origin)) if purpose == Purpose::WebSocket && self.is_companion(origin) => true,
             _ => return Err(foreign_origin()),
-        }
+        };
         match only(headers, HeaderName::from_static("sec-fetch-site")) {
             Ok(None | Some("same-origin" | "none")) => Ok(entrance),
-            Ok(Some("same-site" | "cross-site")) if is_visit => Ok(entrance),
+            Ok(Some("same-site" | "cross-site")) if is_companion || purpose == Purpose::Visit => Ok(entrance),
             _ => Err(foreign_origin()),
         }
     }
@@ -85,6 +101,10 @@ impl Names {
     fn is_own(&self, host: &str, local: SocketAddr) -> bool {
         let is = |name: &str| address::authority(name, local.port()) == host;
         is(&address::ip_host(local.ip())) || self.machine.iter().any(|name| is(name))
+    }
+
+    fn is_companion(&self, origin: &str) -> bool {
+        self.companions.iter().any(|companion| companion.as_str() == origin)
     }
 
     fn is_own_page(&self, entrance: Entrance, origin: &str, host: &str) -> bool {
@@ -126,7 +146,9 @@ mod tests {
 
     fn names() -> Names {
         let public = PublicUrl::try_from("https://answers.example.org".to_owned()).unwrap();
-        Names { machine: vec!["box".into(), "box.local".into()], ..Names::new(27563, Some(public)) }
+        let companion = PageOrigin::try_from("http://localhost:3000".to_owned()).unwrap();
+        let reach = Reach { public: Some(public), websocket_origins: vec![companion], ..Reach::default() };
+        Names { machine: vec!["box".into(), "box.local".into()], ..Names::new(27563, &reach) }
     }
 
     fn enter(peer: Peer, headers: &[(&'static str, &str)]) -> Option<Entrance> {
@@ -134,7 +156,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        names().enter(peer, false, &map).ok()
+        names().enter(peer, Purpose::Other, &map).ok()
     }
 
     fn tcp() -> Peer {
@@ -241,7 +263,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert("host", "localhost:27563".parse().unwrap());
             headers.insert(name, value.parse().unwrap());
-            names().enter(tcp(), true, &headers).is_ok()
+            names().enter(tcp(), Purpose::Visit, &headers).is_ok()
         };
         assert!(visit("sec-fetch-site", "cross-site") && visit("sec-fetch-site", "same-site"));
         assert!(!visit("sec-fetch-site", "strange") && !visit("host", "evil.com") && !visit("origin", "null"));

@@ -20,17 +20,18 @@ use crate::access::{Access, Caller, Entrance, Scope};
 use crate::api::Problem;
 use crate::ask::AskKey;
 
-use super::entrance::Peer;
+use super::entrance::{Peer, Purpose};
 use super::places::PlaceHandle;
-use super::{App, page};
+use super::{App, page, websocket};
 
-/// Whether a person follows a link to the page, in a notification or a chat. The page holds no secret, and no frame may show it.
-fn is_visit(request: &Request) -> bool {
+fn purpose(request: &Request) -> Purpose {
     let is = |name, value: &str| request.headers().get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
-    request.uri().path() == page::PATH
-        && request.method() == Method::GET
-        && is("sec-fetch-mode", "navigate")
-        && is("sec-fetch-dest", "document")
+    match request.uri().path() {
+        _ if request.method() != Method::GET => Purpose::Other,
+        page::PATH if is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document") => Purpose::Visit,
+        websocket::PATH => Purpose::WebSocket,
+        _ => Purpose::Other,
+    }
 }
 
 /// A content security policy of its own, for a response that may do more in a browser than nothing.
@@ -49,7 +50,7 @@ pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
 /// The middleware around everything.
 pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<Peer>().copied();
-    let admitted = admit(&app, peer, is_visit(&request), request.headers()).await;
+    let admitted = admit(&app, peer, purpose(&request), request.headers()).await;
     if let Some(place_handle) = request.extensions().get::<PlaceHandle>() {
         place_handle.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
     }
@@ -79,10 +80,10 @@ pub(super) fn complete(mut response: Response) -> Response {
 async fn admit(
     app: &App,
     peer: Option<Peer>,
-    is_visit: bool,
+    purpose: Purpose,
     headers: &HeaderMap,
 ) -> Result<(Entrance, Caller), Problem> {
-    let entrance = app.names.enter(peer.ok_or_else(Problem::unauthorized)?, is_visit, headers)?;
+    let entrance = app.names.enter(peer.ok_or_else(Problem::unauthorized)?, purpose, headers)?;
     let presented = match entrance {
         // The socket needs no token, so it takes no notice of one.
         Entrance::Socket { .. } => None,

@@ -115,7 +115,7 @@ impl App {
             inbox,
             registry,
             access,
-            names: Names::new(port, reach.public.clone()),
+            names: Names::new(port, &reach),
             reach,
             previews: Previews::default(),
             frames: Frames::default(),

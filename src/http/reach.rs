@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::http::StatusCode;
 
-use crate::address::{self, PublicUrl};
+use crate::address::{self, PageOrigin, PublicUrl};
 use crate::api::Problem;
 
 /// The ways that are configured.
@@ -14,6 +14,8 @@ pub(crate) struct Reach {
     pub(crate) public: Option<PublicUrl>,
     /// From the local network.
     pub(crate) lan: LanReach,
+    /// For pages of these origins, which may open the WebSocket.
+    pub(crate) websocket_origins: Vec<PageOrigin>,
 }
 
 /// Whether the local network can reach this daemon.

@@ -39,6 +39,10 @@ export function forget({ id }) {
   lasting.remove(PREFIX + id);
 }
 
+export function forgetAll() {
+  owners().forEach(forget);
+}
+
 /** All asks that have a draft. @returns {Owner[]} */
 export function owners() {
   const ids = lasting.keys().filter((key) => key.startsWith(PREFIX)).map((key) => Number(key.slice(PREFIX.length)));

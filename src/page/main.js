@@ -72,7 +72,7 @@ function start(isPaired) {
     if (ended.signal.aborted) return;
     live.stop();
     ended.abort();
-    drafts.keepOnly([]);
+    drafts.forgetAll();
     attention.count(0);
     show(false);
     notSignedIn(main, "This browser was signed out.");

@@ -149,18 +149,17 @@ impl<S: Read + Write> Companion<S> {
     }
 
     /// How the daemon closes the connection.
-    pub(crate) fn closed(&mut self) -> Option<CloseFrame> {
+    pub(crate) fn closed(&mut self) -> Result<CloseFrame, Error> {
         loop {
-            match self.socket.read() {
-                Ok(Message::Close(frame)) => return frame,
-                Ok(_) => {}
-                Err(_) => return None,
+            if let Message::Close(frame) = self.socket.read()? {
+                return Ok(frame.expect("a reason"));
             }
         }
     }
 
+    #[track_caller]
     pub(crate) fn expect_closed(&mut self, code: u16) {
-        let frame = self.closed().expect("a reason");
+        let frame = self.closed().unwrap();
         assert_eq!(u16::from(frame.code), code, "{}", frame.reason);
     }
 }

@@ -77,6 +77,7 @@ mod two_ways;
 mod waits;
 mod walls;
 mod websocket;
+mod websocket_fuzz;
 mod websocket_hostile;
 mod widths;
 mod world;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::companion::{Companion, connect_with};
+use crate::http::Request;
 use crate::kinds::ATTENDED;
 use crate::phone::admin;
 use crate::world::{World, question, until};
@@ -218,6 +219,28 @@ fn a_browser_of_another_site_gets_no_connection() {
     assert_eq!(with("host", "evil.example"), Some(403));
     for site in ["cross-site", "same-site"] {
         assert_eq!(with("sec-fetch-site", site), Some(403), "{site}");
+    }
+}
+
+#[test]
+fn a_page_of_an_origin_that_is_configured_gets_a_connection_and_nothing_else() {
+    let mut world = World::with_config("websocket_origins = [\"http://localhost:3000\"]\n");
+    drop(world.daemon());
+    let bearer = format!("Bearer {}", world.token());
+    let from = |origin: &str, site: &str| {
+        connect_with(&world, &[("authorization", &bearer), ("origin", origin), ("sec-fetch-site", site)]).err()
+    };
+    assert_eq!(from("http://localhost:3000", "same-site"), None);
+    assert_eq!(from("http://localhost:3001", "same-site"), Some(403));
+    // It needs a token like everybody else.
+    let mut stranger = connect_with(&world, &[("origin", "http://localhost:3000")]).unwrap().0;
+    stranger.send(&json!({"type": "subscribe"}));
+    stranger.expect_closed(4401);
+    let mut headers = world.headers();
+    headers.push(("origin".into(), "http://localhost:3000".into()));
+    for line in ["GET /v1/asks", "GET /v1/events", "GET /v1/ws/", "POST /v1/ws"] {
+        let reply = Request { line, headers: headers.clone(), body: b"" }.over_tcp(&world.address()).unwrap();
+        assert_eq!(reply.status, 403, "{line}");
     }
 }
 

@@ -109,8 +109,11 @@ fn a_flood_is_cut_with_one_line_in_the_log() {
                 break;
             }
         }
-        let closed = companion.closed();
-        assert!(closed.is_none_or(|frame| u16::from(frame.code) == 1008 && frame.reason.contains(reason)));
+        // The reason may be lost, because the companion was still sending. The end is not.
+        if let Ok(frame) = companion.closed() {
+            assert_eq!(u16::from(frame.code), 1008);
+            assert!(frame.reason.contains(reason), "{}", frame.reason);
+        }
     }
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
     assert_eq!(other.next_of("ask_user_question")["question_id"], key);

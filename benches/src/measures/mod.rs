@@ -2,6 +2,7 @@
 
 mod answers;
 mod cold;
+mod companions;
 mod events;
 mod exchange;
 mod fanout;
@@ -21,7 +22,7 @@ use crate::report::{Facts, Section};
 pub type Measure = (&'static str, &'static str, fn(&Lab, &mut Facts) -> Section);
 
 /// All of them, in the order of the page.
-pub const ALL: [Measure; 12] = [
+pub const ALL: [Measure; 13] = [
     ("hooks", "what a hook's process costs", hooks::run),
     ("events", "an event without an open question", events::run),
     ("seen", "from the question to the person", seen::run),
@@ -31,6 +32,7 @@ pub const ALL: [Measure; 12] = [
     ("waits", "memory, CPU time and lists of waiting questions", waits::run),
     ("throughput", "durable answers per second", throughput::run),
     ("fanout", "one event to many readers", fanout::run),
+    ("companions", "companions that are connected", companions::run),
     ("cold", "a cold start", cold::run),
     ("sizes", "the programs at rest", sizes::run),
     ("history", "growth with the history", history::run),

@@ -32,6 +32,7 @@ use super::places::PlaceHandle;
 use conversation::{Conversation, Peer};
 pub(super) use holders::Holders;
 
+pub(super) const PATH: &str = "/v1/ws";
 /// The subprotocol that a companion offers if it offers any.
 const PROTOCOL: &str = "answerback.v1";
 /// The subprotocol that carries a token, for browsers. They cannot send other headers.

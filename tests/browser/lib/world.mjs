@@ -229,7 +229,8 @@ export class PageWorld extends World {
 function stretchUndo() {
   const { setTimeout } = window;
   const [undo, longer] = [3000, 60_000];
-  window.setTimeout = /** @type {typeof setTimeout} */ ((task, pause, ...rest) => setTimeout(task, pause === undo ? longer : pause, ...rest));
+  const stretched = (/** @type {TimerHandler} */ task, /** @type {number | undefined} */ pause) => setTimeout(task, pause === undo ? longer : pause);
+  window.setTimeout = /** @type {typeof setTimeout} */ (/** @type {unknown} */ (stretched));
 }
 
 let isPrepared = false;
