@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Mapping, Optional, TypeVar, cast
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Dict, List, Mapping, Optional, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from .decide import Decision, ToolCall, decision_of, hook_call
@@ -60,12 +60,12 @@ class Answerback:
 
     async def watch(
         self, *, after: Optional[str] = None, probes: bool = False, heartbeat: int = 10
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """The open asks, and then every change, each of them once.
 
         It connects again by itself, and goes on after the last change that it has seen. With `after`, it begins after that cursor,
         without the list. `heartbeat` is how often the daemon shows that it is there. After two and a half times that, the connection is
-        given up.
+        given up. If you leave the loop early, close it, for example with `contextlib.aclosing`.
         """
         if after is None:
             found = await self.list(probes=probes)
