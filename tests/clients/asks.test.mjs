@@ -5,7 +5,7 @@ import { connect } from "../../clients/typescript/index.js";
 import { fetchTransport } from "../../clients/typescript/src/fetch.js";
 import { Answerback } from "../../clients/typescript/src/client.js";
 import { until } from "../lib/until.mjs";
-import { failure, opened, scenario, Wire, yesOrNo } from "./lib.mjs";
+import { failure, opened, scenario, yesOrNo } from "./lib.mjs";
 
 const DEPLOY = "Deploy to production?";
 
@@ -92,8 +92,8 @@ scenario("typescript: an ask is withdrawn if it is aborted", async (world) => {
 
 scenario("typescript: an ask outlives the daemon", async (world) => {
   const client = await world.client();
-  const wire = new Wire(path.join(world.home, "wire.sock"), world.socket);
-  const asking = (await connect({ socket: path.join(world.home, "wire.sock") })).ask({ questions: [yesOrNo(DEPLOY)] });
+  const { wire, client: program } = await world.wired();
+  const asking = program.ask({ questions: [yesOrNo(DEPLOY)] });
   const open = await opened(client, DEPLOY);
   // The first connection opens the ask, and the second one waits for its outcome.
   await until("the program waiting", () => wire.count === 2);
@@ -101,7 +101,6 @@ scenario("typescript: an ask outlives the daemon", async (world) => {
   await world.startDaemon();
   await client.answer(open, { [DEPLOY]: "No" });
   assert.deepEqual((await asking).outcome.answers, { [DEPLOY]: "No" });
-  wire.close();
 });
 
 scenario("typescript: a browser uses fetch", async (world) => {

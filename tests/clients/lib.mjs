@@ -8,6 +8,9 @@ import { scenarios, World } from "../lib/world.mjs";
 /** @typedef {import("../../clients/typescript/index.js").Answerback} Answerback */
 
 export class ClientsWorld extends World {
+  /** @type {Wire[]} */
+  #wires = [];
+
   async furnish() {
     await super.furnish();
     await this.startDaemon();
@@ -29,6 +32,18 @@ export class ClientsWorld extends World {
   /** A client that has found the daemon. */
   client() {
     return connect({ stateDirectory: this.state });
+  }
+
+  /** A way to the daemon that can fail, and a client that uses it. */
+  async wired() {
+    const wire = new Wire(path.join(this.home, "wire.sock"), this.socket);
+    this.#wires.push(wire);
+    return { wire, client: await connect({ socket: path.join(this.home, "wire.sock") }) };
+  }
+
+  async close() {
+    for (const wire of this.#wires) wire.close();
+    await super.close();
   }
 }
 
@@ -63,8 +78,7 @@ export async function failure(call) {
   return error;
 }
 
-/** A way to the daemon that can fail. */
-export class Wire {
+class Wire {
   /** @type {Set<net.Socket>} */
   #lines = new Set();
   /** How many connections there were. */

@@ -1,9 +1,7 @@
 // The stream of changes of the TypeScript client: nothing is missed, and nothing comes twice.
 import assert from "node:assert/strict";
-import path from "node:path";
-import { connect } from "../../clients/typescript/index.js";
 import { within } from "../lib/until.mjs";
-import { opened, scenario, Wire, yesOrNo } from "./lib.mjs";
+import { opened, scenario, yesOrNo } from "./lib.mjs";
 
 /** Opens an ask and withdraws it again. Resolves when both have happened. */
 async function openAndWithdraw(client, question) {
@@ -50,9 +48,8 @@ scenario("typescript: watch gets the list first, and then every change", async (
 });
 
 scenario("typescript: watch goes on after lost connections and a restart of the daemon", async (world) => {
-  const wire = new Wire(path.join(world.home, "wire.sock"), world.socket);
-  const client = await world.client();
-  const events = (await connect({ socket: path.join(world.home, "wire.sock") })).watch();
+  const [client, { wire, client: watcher }] = [await world.client(), await world.wired()];
+  const events = watcher.watch();
   assert.equal((await events.next()).value?.type, "list");
   for (const round of ["1?", "2?", "3?"]) {
     await openAndWithdraw(client, round);
@@ -67,13 +64,11 @@ scenario("typescript: watch goes on after lost connections and a restart of the 
   await openAndWithdraw(client, "Restarted?");
   assert.deepEqual(await next(events, 2), both("Restarted?"));
   await events.return(undefined);
-  wire.close();
 });
 
 scenario("typescript: watch gives up a connection without a heartbeat", async (world) => {
-  const wire = new Wire(path.join(world.home, "wire.sock"), world.socket);
-  const client = await world.client();
-  const events = (await connect({ socket: path.join(world.home, "wire.sock") })).watch({ heartbeat: 1 });
+  const [client, { wire, client: watcher }] = [await world.client(), await world.wired()];
+  const events = watcher.watch({ heartbeat: 1 });
   assert.equal((await events.next()).value?.type, "list");
   wire.isFrozen = true;
   const waiting = events.next();
@@ -85,7 +80,6 @@ scenario("typescript: watch gives up a connection without a heartbeat", async (w
   assert.equal(told((await within("the event", waiting)).value), "ask.opened Frozen?");
   assert.ok(wire.count >= 3, "the frozen connection was given up");
   await events.return(undefined);
-  wire.close();
 });
 
 scenario("typescript: watch ends with its signal, and with an error that does not pass", async (world) => {
