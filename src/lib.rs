@@ -24,6 +24,7 @@ mod durable;
 mod http;
 mod inbox;
 mod instance;
+mod mcp;
 mod notify;
 mod picker;
 mod registry;

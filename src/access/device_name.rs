@@ -1,5 +1,7 @@
 //! The name of a device: the one it gives, made harmless, or one made of the name of its browser.
 
+use crate::ask::harmless_name;
+
 /// The longest name, in characters: enough to tell devices apart.
 const MAX: usize = 48;
 const NAMELESS: &str = "device";
@@ -9,11 +11,10 @@ pub(super) fn device_name(given: Option<&str>, agent: Option<&str>) -> String {
     given.and_then(harmless).or_else(|| agent.and_then(from_agent)).unwrap_or_else(|| NAMELESS.to_owned())
 }
 
-/// One short line without control characters, if anything is left. It is still foreign text wherever it is shown.
+/// One short and harmless line, if anything is left.
 pub(super) fn harmless(name: &str) -> Option<String> {
-    let name: String = name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    let name: String = name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX).collect();
-    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
+    let name: String = harmless_name(name)?.chars().take(MAX).collect();
+    Some(name.trim_end().to_owned())
 }
 
 /// `Safari on iPhone`. The order matters, because most browsers name others, too.

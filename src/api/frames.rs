@@ -123,6 +123,9 @@ pub struct AskUserQuestion {
     /// The directory that the asker works in. Null if it is unknown.
     #[schema(required = true)]
     pub project: Option<String>,
+    /// The name that a program gives itself. Null if it gives none, and for an agent.
+    #[schema(required = true)]
+    pub asked_by: Option<String>,
     /// Whether the agent's own dialog is open at the same time.
     pub racing: bool,
     /// How many seconds are left to answer. Null if there is no limit.
@@ -208,6 +211,7 @@ impl AskUserQuestion {
             subject: ask.subject.clone(),
             questions: ask.questions.iter().cloned().collect(),
             project: ask.project.clone(),
+            asked_by: ask.asked_by.clone(),
             racing: ask.racing,
             timeout_seconds: left.map(|left| u64::try_from(left).unwrap_or(0)),
             cursor: cursor.0.to_string(),

@@ -50,6 +50,9 @@ pub struct AskView {
     /// The directory that the asker works in. Null if it is unknown.
     #[schema(required = true)]
     pub project: Option<String>,
+    /// The name that the program gave itself. Absent if it gave none, and for an ask of a hook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
     /// What sort of decision is wanted.
     // A daemon from before there were kinds does not say. It knows only questions.
     #[serde(default, deserialize_with = "known_or_question")]
@@ -150,6 +153,7 @@ impl From<&Ask> for AskView {
             tool_use_id: ask.key.tool_use_id().to_owned(),
             origin: ask.origin,
             project: ask.project.clone(),
+            asked_by: ask.asked_by.clone(),
             kind: ask.kind,
             subject: ask.subject.clone(),
             questions: ask.questions.iter().cloned().collect(),
@@ -300,6 +304,7 @@ impl From<&Change> for EventView {
 #[schema(examples(json!({
     "questions": [{"question": "Deploy to production?", "options": [{"label": "Yes"}, {"label": "No"}]}],
     "project": "/home/me/shop",
+    "asked_by": "deploy.sh",
     "timeout_seconds": 600
 })))]
 pub struct AskRequest {
@@ -310,6 +315,11 @@ pub struct AskRequest {
     /// The directory that the questions are about. At most 4 KiB in UTF-8.
     #[schema(max_length = 4096)]
     pub project: Option<String>,
+    /// The name of the program that asks. People see it beside the questions, on one line, without control characters. At most 256 bytes in
+    /// UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 256)]
+    pub asked_by: Option<String>,
     /// The ask expires after this many seconds. Without it, there is no deadline.
     #[schema(format = Int64, maximum = 4294967295_u32)]
     #[serde(default, deserialize_with = "schema::whole_or_null")]

@@ -17,6 +17,9 @@ pub const NO: &str = "No";
 pub const ACCEPT: &str = "Accept";
 pub const DECLINE: &str = "Decline";
 
+/// Our own MCP server can show its questions in the client of an agent, too. The fields of that form begin with this.
+pub const OWN_FIELD: &str = "answerback_";
+
 /// One field of a form, as the subject has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

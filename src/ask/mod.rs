@@ -10,6 +10,7 @@ pub mod form;
 mod host;
 mod key;
 mod kind;
+mod name;
 mod outcome;
 pub mod permission;
 pub mod plan;
@@ -31,6 +32,7 @@ pub use change::{Change, ChangeKind, Cursor};
 pub use host::Host;
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};
+pub use name::harmless_name;
 pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 pub use report::{News, Report};
@@ -101,6 +103,8 @@ pub struct NewAsk {
     pub digest: Option<String>,
     /// The process that asks, if it is known: several processes may share a session.
     pub asker: Option<String>,
+    /// The name that a program gives itself, for people.
+    pub asked_by: Option<String>,
 }
 
 /// One call that wants a person.
@@ -130,6 +134,8 @@ pub struct Ask {
     pub digest: Option<String>,
     /// The process that asks, if it is known: several processes may share a session.
     pub asker: Option<String>,
+    /// The name that a program gives itself, for people.
+    pub asked_by: Option<String>,
     /// The machine whose daemon opened it and watches over it.
     pub host: Host,
     /// Nobody waits, and nobody has to: the answer is kept.

@@ -60,6 +60,7 @@ pub(crate) fn new_ask(key: &str) -> NewAsk {
         racing: false,
         digest: None,
         asker: None,
+        asked_by: None,
     }
 }
 
@@ -79,6 +80,7 @@ pub(crate) fn ask(id: i64, key: &str, project: &str, count: usize) -> Ask {
         racing: false,
         digest: None,
         asker: None,
+        asked_by: None,
         host: Host::new("here"),
         deferred: false,
         settlement: None,

@@ -11,12 +11,12 @@ const HOLDER: usize = 64;
 impl Ask {
     /// About how many bytes it takes.
     pub fn weight(&self) -> usize {
-        let project = self.project.as_ref().map_or(0, String::len);
+        let names = [&self.project, &self.asked_by].into_iter().flatten().map(String::len).sum::<usize>();
         let subject: usize = self.subject.iter().flat_map(|subject| subject.fields()).map(of_field).sum();
         let questions: usize = self.questions.iter().map(of_question).sum();
         let outcome = self.settlement.as_ref().map_or(0, |settlement| of_outcome(&settlement.outcome));
         let receipt = self.receipt.as_ref().map_or(0, |receipt| of_texts(&receipt.answers));
-        HOLDER + project + subject + questions + outcome + receipt
+        HOLDER + names + subject + questions + outcome + receipt
     }
 }
 

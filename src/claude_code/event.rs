@@ -208,6 +208,7 @@ fn new_ask(
         racing,
         digest: Some(asked.digest),
         asker: call.client.agent_pid,
+        asked_by: None,
     })
 }
 

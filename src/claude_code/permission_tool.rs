@@ -20,7 +20,8 @@ use super::call::PERMISSION_PROMPT;
 
 /// The command that is the server.
 pub const COMMAND: &str = "permission-tool";
-const SERVER: &str = "answerback";
+/// Not the name that `answerback install --mcp` gives to its server: a run may have both.
+const SERVER: &str = "answerback-run";
 const TOOL: &str = "permission";
 /// The version of the protocol, for a client that does not ask for one.
 const PROTOCOL: &str = "2025-06-18";
@@ -88,7 +89,7 @@ pub fn read(line: &str) -> Request {
         "initialize" => json!({
             "protocolVersion": params.get("protocolVersion").and_then(Value::as_str).unwrap_or(PROTOCOL),
             "capabilities": {"tools": {}},
-            "serverInfo": {"name": SERVER, "version": env!("CARGO_PKG_VERSION")},
+            "serverInfo": {"name": "answerback", "version": env!("CARGO_PKG_VERSION")},
         }),
         "ping" => json!({}),
         "tools/list" => json!({"tools": [description()]}),

@@ -182,6 +182,7 @@ mod tests {
             on_timeout: new.on_timeout,
             racing: false,
             asker: new.asker,
+            asked_by: new.asked_by,
             digest: new.digest,
             host: Host::new("here"),
             deferred: false,

@@ -109,6 +109,7 @@ fn request(args: &Args) -> anyhow::Result<AskRequest> {
     Ok(AskRequest {
         questions: vec![question],
         project: directory.to_str().map(ToOwned::to_owned),
+        asked_by: None,
         timeout_seconds: args.timeout.map(|timeout| u32::try_from(timeout.as_secs().max(1)).unwrap_or(u32::MAX)),
     })
 }

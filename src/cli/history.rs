@@ -122,8 +122,9 @@ fn show(ask: &AskView, key: &str) -> anyhow::Result<()> {
     let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
     let Some(outcome) = &ask.outcome else { return Ok(()) };
     let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
+    let asker = ask.asked_by.as_deref().map_or_else(String::new, |name| format!("  asked by {}", one_line(name)));
     let (time, what) = (time::local(ask.opened_at), settled(outcome));
-    outln!("{faint}{time}  {key}{project}  {what}{faint:#}");
+    outln!("{faint}{time}  {key}{project}{asker}  {what}{faint:#}");
     let room = text::width().saturating_sub(2);
     for (question, line) in ask.questions.iter().zip(ask.lines()) {
         for line in wrap(&line, room) {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::install_server;
 use super::programs::hook_program;
 use super::settings::{Options, print_diff, report, shown};
 use super::sharing;
@@ -43,6 +44,7 @@ use crate::text::one_line;
     answerback install --all                # permissions and forms, too\n  \
     answerback install --no-permissions     # permissions only in the terminal again\n  \
     answerback install --mode native        # switch it off in this project\n  \
+    answerback install --mcp                # the MCP server, for subagents too\n  \
     answerback install --user --dry-run     # show what would change")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -55,6 +57,12 @@ pub(super) struct Args {
     shared: bool,
     #[command(flatten)]
     waits: WaitArgs,
+    /// Add the MCP server to the .mcp.json of the project, and leave the hook as it is
+    ///
+    /// The server gives Claude Code and its subagents the tool `ask_human`. `answerback uninstall` removes it together with the hook. For
+    /// other agents, see `answerback mcp --help`.
+    #[arg(long, conflicts_with_all = ["permissions", "no_permissions", "forms", "no_forms", "all", "mode"])]
+    mcp: bool,
     /// How questions are handled
     ///
     /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
@@ -111,6 +119,9 @@ fn mode() -> impl TypedValueParser<Value = Mode> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.mcp {
+        return install_server::run(&args.options, args.shared);
+    }
     let Options { dry_run, json, .. } = args.options;
     let place = args.options.place()?;
     let hook = hook_text()?;

@@ -28,8 +28,10 @@ mod grant;
 mod grants;
 mod history;
 mod install;
+mod install_server;
 mod man;
 mod manager;
+mod mcp;
 mod notify;
 mod open;
 mod options;
@@ -100,6 +102,7 @@ enum Command {
     Back(away::BackArgs),
     Grants(grants::Args),
     Ask(ask::Args),
+    Mcp(mcp::Args),
     Open(open::Args),
     Phone(phone::Args),
     Pair(pair::Args),
@@ -135,6 +138,7 @@ pub fn run() -> ExitCode {
         Command::Back(args) => away::come_back(&args),
         Command::Grants(args) => grants::run(&args),
         Command::Ask(args) => ask::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Open(args) => open::run(&args),
         Command::Phone(args) => phone::run(&args),
         Command::Pair(args) => pair::run(&args),

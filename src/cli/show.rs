@@ -72,6 +72,9 @@ fn page(ask: &AskView, now: Timestamp) -> Vec<StyledLine> {
     if let Some(project) = &ask.project {
         line(format!("  project  {}", tree::single(project)), Style::new());
     }
+    if let Some(name) = &ask.asked_by {
+        line(format!("  asker    {}", tree::single(name)), Style::new());
+    }
     line(format!("  asked    {}, {} ago", time::local(ask.opened_at), time::age(ask.opened_at, now)), Style::new());
     line(format!("  state    {}", state(ask, now)), Style::new());
     line(String::new(), Style::new());

@@ -12,12 +12,12 @@ use crate::claude_code::settings::{Outcome, Settings, installed_files};
 use super::exit::Exit;
 use super::explain::explain;
 use super::settings::{Options, print_diff, report, shown};
-use super::{paths, print_json, sharing};
+use super::{install_server, paths, print_json, sharing};
 
-/// Take the hook out of Claude Code's settings
+/// Take the hook out of Claude Code's settings, and the MCP server out of a project
 ///
-/// Gives back the file that was there before `answerback install`, byte by byte. If something else has changed in it since
-/// then, only the hook is taken out.
+/// Gives back each file that was there before `answerback install`, byte by byte. If something else has changed in it since
+/// then, only the hook or the server is taken out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback uninstall                    # for the project in the current directory\n  \
@@ -27,7 +27,7 @@ use super::{paths, print_json, sharing};
 pub(super) struct Args {
     #[command(flatten)]
     options: Options,
-    /// In every settings file it was installed into; JSON is then an array
+    /// In every file that something was installed into; JSON is then an array
     #[arg(long, conflicts_with_all = ["project", "local", "user"])]
     everywhere: bool,
 }
@@ -36,7 +36,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let paths = paths()?;
     if !args.everywhere {
         let place = args.options.place()?;
-        let report = uninstall(&place.file, &paths, &args.options)?;
+        let mut report = uninstall(&place.file, &paths, &args.options)?;
+        if let Some(file) = install_server::file_of(&place.scope).filter(|file| has_server(file, &paths)) {
+            report["mcp"] = uninstall(&file, &paths, &args.options)?;
+        }
         if args.options.json {
             print_json(&report)?;
             return Ok(Exit::Success);
@@ -49,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let files = installed_files(&paths);
     if files.is_empty() && !args.options.json {
-        eprintln!("The hook is not installed anywhere.");
+        eprintln!("The hook is not installed anywhere, and neither is the MCP server.");
     }
     let mut reports = Vec::new();
     let mut exit = Exit::Success;
@@ -69,7 +72,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Takes the hook out of one file, and tells a person. Returns the report for a program.
+/// Whether there is something to take out of a file for MCP servers. A file that cannot be read may have something.
+fn has_server(file: &Path, paths: &Paths) -> bool {
+    let change = Settings::at(file, paths).and_then(|settings| settings.preview_uninstall());
+    change.map_or(true, |change| change.outcome != Outcome::NotInstalled)
+}
+
+/// Takes what is ours out of one file, and tells a person. Returns the report for a program.
 fn uninstall(file: &Path, paths: &Paths, options: &Options) -> anyhow::Result<Value> {
     let Options { dry_run, json, .. } = *options;
     let settings = Settings::at(file, paths)?;
@@ -79,13 +88,16 @@ fn uninstall(file: &Path, paths: &Paths, options: &Options) -> anyhow::Result<Va
         return Ok(report);
     }
     print_diff(&change, settings.path())?;
+    let what = if settings.is_for_servers() { "MCP server" } else { "hook" };
     let file = shown(settings.path());
     match (change.outcome, dry_run) {
-        (Outcome::NotInstalled, _) => eprintln!("There is no hook of Answerback in {file}."),
+        (Outcome::NotInstalled, _) => eprintln!("There is no {what} of Answerback in {file}."),
         (_, true) => eprintln!("This would change in {file}. Nothing was changed."),
-        (Outcome::Restored, false) => eprintln!("{file} is what it was before the hook was installed."),
-        (Outcome::FileRemoved, false) => eprintln!("{file} was not there before the hook was installed, and is gone."),
-        (_, false) => eprintln!("The hook is no longer in {file}. What else has changed there since then stays."),
+        (Outcome::Restored, false) => eprintln!("{file} is what it was before the {what} was installed."),
+        (Outcome::FileRemoved, false) => {
+            eprintln!("{file} was not there before the {what} was installed, and is gone.")
+        }
+        (_, false) => eprintln!("The {what} is no longer in {file}. What else has changed there since then stays."),
     }
     if let Some(backup) = &change.backup {
         eprintln!("What was there before is kept in {}.", shown(backup));

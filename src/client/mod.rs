@@ -6,6 +6,7 @@
 mod calls;
 mod target;
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use answerback_hook::client::{ExchangeError, Request, exchange};
@@ -86,22 +87,30 @@ pub struct Client {
     starts: bool,
     /// All the time that a call may take, if that is less than usual.
     limit: Option<Duration>,
+    /// What the daemon is told about who calls.
+    agent: Cow<'static, str>,
 }
 
 impl Client {
     /// A client that starts the daemon if there is none.
     pub fn new(paths: Paths) -> Self {
-        Self { paths, starts: true, limit: None }
+        Self { paths, starts: true, limit: None, agent: AGENT.into() }
     }
 
     /// A client that never starts a daemon.
     pub fn only_running(paths: Paths) -> Self {
-        Self { paths, starts: false, limit: None }
+        Self { paths, starts: false, limit: None, agent: AGENT.into() }
     }
 
     /// A client that never starts a daemon, and whose calls have this time and no more.
     pub fn in_a_hurry(paths: Paths, limit: Duration) -> Self {
-        Self { paths, starts: false, limit: Some(limit) }
+        Self { paths, starts: false, limit: Some(limit), agent: AGENT.into() }
+    }
+
+    /// The same client, calling for a program with this name. What cannot stand in a header is left out.
+    pub fn named(self, name: &str) -> Self {
+        let agent: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
+        Self { agent: agent.into(), ..self }
     }
 
     /// Where the files of the instance are.
@@ -160,7 +169,7 @@ impl Client {
         } else {
             start::connect(&self.paths, deadline)?.ok_or(ClientError::NotRunning)?
         };
-        let request = Request::json(method, target.as_str(), [("user-agent", AGENT)], body);
+        let request = Request::json(method, target.as_str(), [("user-agent", &*self.agent)], body);
         let deadline = if self.limit.is_some() { deadline } else { Instant::now() + wait + REPLY };
         let response = exchange(&stream, &request, deadline)?;
         if (200..300).contains(&response.status) {

@@ -242,8 +242,8 @@ pub(super) async fn release(
     (status = 503, description = "Too many questions are open (`too-many-open`).")))]
 pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
-    let inquiry = Inquiry { questions: request.questions, project: request.project, timeout };
-    let ask = app.inbox.open(inquiry).await?;
+    let AskRequest { questions, project, asked_by, .. } = request;
+    let ask = app.inbox.open(Inquiry { questions, project, asked_by, timeout }).await?;
     let location = format!("/v1/asks/{}", ask.key);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], view(&ask)).into_response())
 }

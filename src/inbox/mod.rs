@@ -16,6 +16,7 @@ use crate::access::{Caller, Ticket};
 use crate::ask::permission::{ALLOW_ONCE, DENY};
 use crate::ask::{
     Answer, Ask, AskId, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
+    harmless_name,
 };
 use crate::registry::Registry;
 use crate::store::{AskPage, Filter, Milestone, Store, StoreError};
@@ -26,6 +27,8 @@ pub use sessions::{Session, SessionState};
 
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;
+/// The longest name of an asker, in bytes.
+const MAX_ASKED_BY: usize = 256;
 /// Each program's ask gets a session and a call of so many random bytes.
 const RANDOM_BYTES: usize = 6;
 
@@ -53,6 +56,8 @@ pub struct Inquiry {
     pub questions: Vec<Question>,
     /// The directory it is about.
     pub project: Option<String>,
+    /// The name of the program.
+    pub asked_by: Option<String>,
     /// How long the answer is of use.
     pub timeout: Option<SignedDuration>,
 }
@@ -122,6 +127,9 @@ impl Inbox {
         if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
             return Err(Refusal::TooLong { what: "project", limit: MAX_PROJECT });
         }
+        if inquiry.asked_by.as_ref().is_some_and(|name| name.len() > MAX_ASKED_BY) {
+            return Err(Refusal::TooLong { what: "asked_by", limit: MAX_ASKED_BY });
+        }
         let ask = self.registry.open(NewAsk {
             key: program_key()?,
             origin: Origin::Program,
@@ -135,6 +143,7 @@ impl Inbox {
             racing: false,
             digest: None,
             asker: None,
+            asked_by: inquiry.asked_by.as_deref().and_then(harmless_name),
         });
         Ok(ask.await?)
     }

@@ -135,7 +135,7 @@ mod tests {
         let state = |processes: &[AgentProcess]| summary("s".into(), processes.to_vec(), &[], at(100)).map(|s| s.state);
         let [working, idle, ended] = [Activity::Working, Activity::Idle, Activity::Ended].map(|a| process(&own, a, 50));
         assert_eq!(state(&[]), None);
-        assert_eq!(state(&[ended.clone()]), Some(SessionState::Ended));
+        assert_eq!(state(std::slice::from_ref(&ended)), Some(SessionState::Ended));
         assert_eq!(state(&[ended.clone(), idle.clone()]), Some(SessionState::Idle));
         assert_eq!(state(&[idle.clone(), working, ended]), Some(SessionState::Working));
         // A process that was killed, one that has just called, and one without a number.

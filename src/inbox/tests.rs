@@ -43,7 +43,7 @@ impl World {
     async fn open(&self) -> Arc<Ask> {
         let question =
             serde_json::from_value(json!({"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}));
-        let inquiry = Inquiry { questions: vec![question.unwrap()], project: None, timeout: None };
+        let inquiry = Inquiry { questions: vec![question.unwrap()], project: None, asked_by: None, timeout: None };
         self.inbox.open(inquiry).await.unwrap()
     }
 }
@@ -163,7 +163,7 @@ async fn a_refusal_changes_nothing() {
     ));
     let shape = world.inbox.answer(&ask.key, &words(json!(3)), &person).await;
     assert!(matches!(shape, Err(Refusal::Answer(faults)) if faults.len() == 1));
-    let no_questions = Inquiry { questions: Vec::new(), project: None, timeout: None };
+    let no_questions = Inquiry { questions: Vec::new(), project: None, asked_by: None, timeout: None };
     assert!(matches!(world.inbox.open(no_questions).await, Err(Refusal::Questions(_))));
     let ask = world.inbox.get(&ask.key).await.unwrap();
     assert!(ask.is_open());

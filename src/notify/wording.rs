@@ -120,12 +120,12 @@ fn labels(question: &Question) -> impl Iterator<Item = &str> {
 pub(super) fn asker(ask: &Ask) -> String {
     let unnamed = match ask.origin {
         Origin::ClaudeCode => "Claude Code",
-        Origin::Program => "A program",
+        Origin::Program => ask.asked_by.as_deref().unwrap_or("A program"),
         Origin::Probe => "Answerback",
     };
     let dir = ask.project.as_deref().and_then(|project| Path::new(project).file_name()?.to_str());
     let name = bounded(dir.unwrap_or_default(), MAX_NAME);
-    if name.is_empty() { unnamed.to_owned() } else { name }
+    if name.is_empty() { bounded(unnamed, MAX_NAME) } else { name }
 }
 
 /// The texts as a list, with a limit on the number of lines and on each line. `hidden` are not in the list, but count.

@@ -41,7 +41,7 @@ export class Head {
     this.#mode.className = ask.perhaps_answered ? "mode warn" : "mode";
     this.#mode.title = title;
     this.#mode.hidden = word === "";
-    fill(this.#mode, ask.racing && icon("terminal"), word);
+    fill(this.#mode, ask.racing && icon("terminal"), h("bdi", {}, word));
   }
 
   /** @param {AskContext} found */

@@ -121,6 +121,7 @@ function entry(ask) {
       "header",
       {},
       h("span", { class: "project", title: ask.project ?? "" }, icon("folder"), h("bdi", {}, projectName(ask.project))),
+      ask.asked_by && h("span", { class: "faint" }, "from ", h("bdi", {}, ask.asked_by)),
       h("span", { class: `outcome ${tone}` }, word),
       where && h("span", { class: "faint", title: outcome.by?.agent ?? "" }, where),
       receiptMark(receipt),

@@ -48,6 +48,8 @@ interface Ask {
   tool_use_id: string;
   origin: "claude-code" | "program";
   project: string | null;
+  /** The name that the program gave itself. */
+  asked_by?: string;
   /** Which kind of decision this is; see kinds.js. A missing kind means `question`. */
   kind?: string;
   /** What the decision is about; null for a question. */

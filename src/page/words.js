@@ -77,6 +77,7 @@ export function mode(ask) {
   if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
   if (ask.perhaps_answered) return { word: "perhaps answered in the terminal", title: "The agent has started a command since it asked. Somebody may have allowed this in the terminal. If so, your answer changes nothing." };
   if (ask.racing) return { word: "terminal too", title: "This is open in the terminal too. The first answer wins." };
+  if (ask.asked_by) return { word: `from ${ask.asked_by}`, title: `${ask.asked_by} asks.` };
   if (ask.origin === "program") return { word: "from a program", title: "A program asks, not an agent." };
   return { word: "", title: "" };
 }

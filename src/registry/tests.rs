@@ -67,6 +67,7 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         racing: false,
         digest: None,
         asker: None,
+        asked_by: None,
     }
 }
 

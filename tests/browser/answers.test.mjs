@@ -273,3 +273,17 @@ scenario("the demo of the empty page is a question like any other", async (world
   await page.getByRole("button", { name: "Send now" }).click();
   await page.locator(".card.settled", { hasText: "SQLite" }).waitFor();
 });
+
+scenario("a program is called by its name, which cannot pass for anything else", async (world) => {
+  const name = `<b>Codex</b> ${"long ".repeat(40)}`.trim();
+  const { key } = await world.post("/v1/asks", { questions: [DATABASE], project: "/home/me/shop", asked_by: name });
+  const page = await world.page({ viewport: { width: 360, height: 640 } });
+  const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  await page.locator(".card .mode", { hasText: `from ${name}` }).waitFor();
+  assert.ok(await fits(), "it fits on a phone");
+  await world.post(`/v1/asks/${key}/dismiss`, {});
+  await page.getByRole("link", { name: "History" }).click();
+  await page.locator(".entry", { hasText: `from ${name}` }).waitFor();
+  assert.ok(await fits());
+  assert.equal(await page.locator(".entry b, .card b").count(), 0);
+});

@@ -141,6 +141,7 @@ scenario("filters by project and kind are in the address, and what they hide is 
   await filter.getByText("5 of 6").waitFor();
   await filter.getByLabel("Kind").selectOption("permission");
   await filter.getByText("1 of 6").waitFor();
+  await filter.getByLabel("Kind").blur();
   await page.goBack();
   await filter.getByText("6 open").waitFor();
   await page.goBack();

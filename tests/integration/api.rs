@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Reply, Request};
 use crate::threads::until_asleep;
-use crate::world::{World, question};
+use crate::world::{ANSWERBACK, World, question};
 
 fn asks(list: &Value) -> Vec<&str> {
     list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap()).collect()
@@ -153,14 +153,19 @@ fn any_program_can_ask() {
     let mut world = World::new();
     drop(world.daemon());
     let body = json!({"questions": [{"question": "Deploy?", "options": [{"label": "Yes"}, {"label": "No"}]},
-        {"question": "Which name?"}], "project": "/home/me/site"});
+        {"question": "Which name?"}], "project": "/home/me/site", "asked_by": " deploy\u{1b}[31m\n2.0\u{202e}"});
     let created = world.post("/v1/asks", &body).expect(201);
     let ask = created.json();
     let key = ask["key"].as_str().unwrap();
     assert_eq!(created.header("location"), Some(format!("/v1/asks/{key}").as_str()));
     assert_eq!((&ask["origin"], &ask["project"]), (&json!("program"), &json!("/home/me/site")));
+    assert_eq!(ask["asked_by"], "deploy [31m 2.0", "a name is one harmless line");
+    let shown = world.command(ANSWERBACK).args(["show", key]).output().unwrap();
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("\n  asker    deploy [31m 2.0\n"));
     world.answer(key, &json!({"Deploy?": "Yes", "Which name?": "blue"})).expect(200);
     assert_eq!(world.settled(key)["outcome"]["answers"], json!({"Deploy?": "Yes", "Which name?": "blue"}));
+    let history = world.command(ANSWERBACK).arg("history").output().unwrap();
+    assert!(String::from_utf8(history.stdout).unwrap().contains("  asked by deploy [31m 2.0  answered"));
 
     for (body, why) in [
         (json!({"questions": []}), "1 to 16"),

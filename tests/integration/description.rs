@@ -188,6 +188,7 @@ fn the_described_limits_are_the_limits_of_the_daemon() {
     for (pointer, body) in [
         ("AskRequest/properties/questions/maxItems", &questions as Body<'_>),
         ("AskRequest/properties/project/maxLength", &|n| json!({"questions": [question("?")], "project": text(n)})),
+        ("AskRequest/properties/asked_by/maxLength", &|n| json!({"questions": [question("?")], "asked_by": text(n)})),
         ("Question/properties/question/maxLength", &|n| of_one(json!({"question": text(n)}))),
         ("Question/properties/options/maxItems", &|n| of_one(json!({"question": "?", "options": options(n)}))),
         ("QuestionOption/properties/label/maxLength", &|n| {

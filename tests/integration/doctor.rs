@@ -211,9 +211,10 @@ fn run_passes_everything_through_and_makes_one_shot_runs_able_to_ask() {
     let stdout = String::from_utf8(output.stdout).unwrap();
     let (added, given) = stdout.split_once("][-p]").unwrap();
     assert_eq!(given, "[ask me][--model][x]input");
-    let config = added.strip_prefix("[--permission-prompt-tool][mcp__answerback__permission][--mcp-config=").unwrap();
+    let config =
+        added.strip_prefix("[--permission-prompt-tool][mcp__answerback-run__permission][--mcp-config=").unwrap();
     let config: Value = serde_json::from_str(config).unwrap();
-    let server = &config["mcpServers"]["answerback"];
+    let server = &config["mcpServers"]["answerback-run"];
     assert_eq!((&server["command"], &server["args"]), (&json!(ANSWERBACK), &json!(["permission-tool"])));
     let refused = run(project.world.home(), &["claude", "-p", "ask me"]);
     assert_eq!(refused.status.code(), Some(1));

@@ -129,8 +129,6 @@ fn random_frames_harm_nobody() {
     let mut world = World::new();
     drop(world.daemon());
     let (hook, key) = world.ask("held", "t", &[question("Which?")]);
-    let mut other = Companion::of_all(&world);
-    other.next_of("ask_user_question");
     let pid = world.daemon_pid();
     let long = std::env::var("ANSWERBACK_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let deadline = long.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -153,6 +151,8 @@ fn random_frames_harm_nobody() {
     assert!(grown < 8 << 20, "the daemon has grown by {grown} bytes in {rounds} rounds");
     assert!(!world.log().contains("panicked"), "{}", world.log());
     world.assert_open(&key);
+    let mut other = Companion::of_all(&world);
+    other.next_of("ask_user_question");
     other.send(&json!({"type": "ask_user_response", "data": {"question_id": key, "answers": {"Which?": "A"}}}));
     other.next_of("ask_user_settled");
     hook.reply();

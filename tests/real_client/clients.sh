@@ -8,6 +8,7 @@ real_client=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${ANSWERBACK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/answerback-tests}
 cli=@anthropic-ai/claude-code
 sdk=@anthropic-ai/claude-agent-sdk
+mcp_sdk=@modelcontextprotocol/sdk
 
 # pinned PACKAGE: the version of it that everything is tested with.
 pinned() {
@@ -42,6 +43,15 @@ provide_clients() {
         echo "error: the clients in $(clients_of "$1") do not run" >&2
         return 1
     fi
+}
+
+# Installs the MCP SDK if it is not there, and exports where it is.
+provide_mcp_sdk() {
+    ANSWERBACK_TEST_MCP_SDK=$cache/mcp-sdk-$(pinned "$mcp_sdk")
+    export ANSWERBACK_TEST_MCP_SDK
+    if [[ -e $ANSWERBACK_TEST_MCP_SDK/node_modules/$mcp_sdk/package.json ]]; then return 0; fi
+    echo "installing $mcp_sdk into $ANSWERBACK_TEST_MCP_SDK" >&2
+    install_aside "$ANSWERBACK_TEST_MCP_SDK" npm_install "$mcp_sdk@$(pinned "$mcp_sdk")"
 }
 
 intact() {

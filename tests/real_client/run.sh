@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the real Claude Code, from the CLI and from the Agent SDK, against our binaries and a scripted model.
+# Runs the real Claude Code, from the CLI and from the Agent SDK, and the client of the MCP SDK against our binaries and a scripted model.
 #
 #   ANSWERBACK_BIN_DIR     where answerback and answerback-hook are (default: target/debug of this checkout)
 #   ANSWERBACK_TEST_CACHE  where the clients are kept (default: ${XDG_CACHE_HOME:-~/.cache}/answerback-tests)
@@ -13,6 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/clients.sh"
 find_programs
 version=$(pinned "$cli")
 provide_clients "$version"
+provide_mcp_sdk
 ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
 provide_python "$real_client/requirements.txt"

@@ -13,13 +13,17 @@ use crate::servers::{Kind, Server};
 /// Longer than the pause between two pings.
 const WATCHED: Duration = Duration::from_secs(25);
 
+/// A way to be connected: its name on the page, its name among the facts, and how to connect.
+type Way = (&'static str, &'static str, fn(&Server) -> Conn);
+
+const WAYS: [Way; 2] =
+    [("WebSocket, subscribed to all sessions", "websocket", websocket), ("event stream", "events", Server::events)];
+
 pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
     let companions = lab.pick(1000, 100);
     let watched = lab.pick(WATCHED, Duration::from_secs(1));
     let mut table = Table::new(["connection", "memory each", "CPU time", "of one processor"]);
-    let ways: [(&str, &str, fn(&Server) -> Conn); 2] =
-        [("WebSocket, subscribed to all sessions", "websocket", websocket), ("event stream", "events", Server::events)];
-    for (name, word, connect) in ways {
+    for (name, word, connect) in WAYS {
         let server = Server::start(lab, Kind::Answerback, Place::Disk).unwrap();
         let idle = process::memory(server.pid());
         let connections: Vec<Conn> = (0..companions).map(|_| connect(&server)).collect();

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::ask::form::{ACCEPT, DECLINE, Field, FieldType, NO, YES, fields};
+use crate::ask::form::{ACCEPT, DECLINE, Field, FieldType, NO, OWN_FIELD, YES, fields};
 use crate::ask::{Answer, Ask, News, Question, QuestionOption, Questions, Subject, labels_in};
 
 use super::super::call::HookInput;
@@ -24,7 +24,7 @@ struct Choice {
 
 impl CallKind for Form {
     fn is_asked_by(&self, hook: &HookInput) -> bool {
-        hook.hook_event_name == EVENT
+        hook.hook_event_name == EVENT && !is_own(hook)
     }
 
     fn asked(&self, hook: &HookInput, _file: &CurrentFile) -> Result<Asked, InputError> {
@@ -85,6 +85,12 @@ impl CallKind for Form {
     fn context(&self, _: &Ask, _: &Answer) -> Option<String> {
         None
     }
+}
+
+/// Whether our own MCP server shows the form. Its questions are in the inbox already, and nobody is to be asked twice.
+fn is_own(hook: &HookInput) -> bool {
+    let properties = hook.requested_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    properties.is_some_and(|fields| !fields.is_empty() && fields.keys().all(|name| name.starts_with(OWN_FIELD)))
 }
 
 fn option(label: &str, description: &str) -> QuestionOption {

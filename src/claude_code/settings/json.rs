@@ -45,6 +45,7 @@ pub enum Problem {
     Duplicate { key: String, first_line: usize },
     WrongType { what: String, wanted: &'static str },
     TooMany(usize),
+    ServerNameTaken(&'static str),
 }
 
 impl fmt::Display for Problem {
@@ -66,6 +67,7 @@ impl fmt::Display for Problem {
                 write!(f, "the key {key:?} is there twice, first in line {first_line}")
             }
             Self::WrongType { what, wanted } => write!(f, "{what} should be {wanted}"),
+            Self::ServerNameTaken(name) => write!(f, "another server is called {name:?}"),
             Self::TooMany(limit) => write!(f, "there are more than {limit} hooks of Answerback, and this is the next"),
         }
     }
@@ -81,6 +83,9 @@ impl Hint for Refusal {
             Problem::Duplicate { .. } => "Claude Code goes by the last one: remove the other.",
             Problem::WrongType { .. } => "Correct it by hand.",
             Problem::TooMany(_) => "Remove them by hand.",
+            Problem::ServerNameTaken(_) => {
+                "Give it another name, or add the one of Answerback by hand under another name."
+            }
             _ => "Correct it by hand: Claude Code cannot read it like this.",
         };
         Some(hint.to_owned())

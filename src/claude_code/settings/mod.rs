@@ -4,7 +4,8 @@
 //! - [`coverage`] says which waits the entries bring to Answerback; [`wanted`] has the entries for them.
 //! - `file` changes the file and `backup` remembers what there was. [`Settings`] is the two together.
 //! - `regular` reads regular files and refuses everything else; `attributes` copies what a file has besides its text.
-//! - [`rules`] finds a permission rule and takes it out; it is pure, too.
+//! - [`rules`] finds a permission rule and takes it out; [`server`] does the same with our MCP server in `.mcp.json`. Both are pure, too.
+//! - `installable` is what goes into a file: the entries, or the server.
 //! - [`scope`] knows which files there are, and [`session`] reads those of one session; [`plugin`] finds the same hooks in a plugin.
 //!   [`git`] knows whether other people get a file.
 //!
@@ -19,6 +20,7 @@ pub mod edit;
 pub mod entry;
 mod file;
 pub mod git;
+mod installable;
 pub mod json;
 mod layout;
 mod lease;
@@ -27,6 +29,7 @@ pub mod plugin;
 mod regular;
 pub mod rules;
 pub mod scope;
+pub mod server;
 pub mod session;
 pub mod wanted;
 
@@ -41,11 +44,11 @@ use answerback_hook::paths::Paths;
 use attributes::NotKept;
 use backup::{Backup, Locked, Old};
 use file::Target;
+use installable::{Installable, NotInstallable};
 use json::Refusal;
-use look::Look;
 use regular::{Found, Unfit};
 use rules::Rule;
-use wanted::{NoForms, Wanted};
+use wanted::NoForms;
 
 /// Said where a person might think that half of an edit was made.
 const UNCHANGED: &str = "Nothing was changed.";
@@ -165,8 +168,18 @@ impl<'a> Settings<'a> {
         self.target.path()
     }
 
+    /// Whether it is a file for MCP servers, and not for hooks.
+    pub fn is_for_servers(&self) -> bool {
+        [self.target.name(), self.path()].iter().any(|path| path.file_name().is_some_and(|name| name == server::FILE))
+    }
+
+    /// Whether something of ours is in the text.
+    fn is_installed(&self, text: &str) -> Result<bool, Refusal> {
+        if self.is_for_servers() { server::is_installed(text) } else { edit::is_installed(text) }
+    }
+
     /// Makes what is wanted, and nothing else of ours, part of the file. What is not said about the waits stays as it was chosen before.
-    pub fn install(&self, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
+    pub fn install(&self, wanted: &impl Installable) -> Result<Change, SettingsError> {
         let backup = self.lock()?;
         self.retry(|found| {
             let mut change = self.plan_install(found, wanted)?;
@@ -238,7 +251,7 @@ impl<'a> Settings<'a> {
     }
 
     /// What [`install`](Self::install) would do now.
-    pub fn preview_install(&self, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
+    pub fn preview_install(&self, wanted: &impl Installable) -> Result<Change, SettingsError> {
         self.plan_install(self.read()?.as_ref(), wanted)
     }
 
@@ -248,18 +261,19 @@ impl<'a> Settings<'a> {
         Ok(self.plan_uninstall(self.read()?.as_ref(), &backup)?.0)
     }
 
-    fn plan_install(&self, found: Option<&Found>, wanted: &Wanted<'_>) -> Result<Change, SettingsError> {
+    fn plan_install(&self, found: Option<&Found>, wanted: &impl Installable) -> Result<Change, SettingsError> {
         let text = self.text(found)?;
-        let look = Look::at(text.as_bytes()).map_err(|refusal| self.refused(refusal))?;
-        let entries = wanted.entries(&look).map_err(SettingsError::TooOld)?;
-        let after = edit::install(text, &entries).map_err(|refusal| self.refused(refusal))?;
+        let after = wanted.install_into(text).map_err(|error| match error {
+            NotInstallable::Refused(refusal) => self.refused(refusal),
+            NotInstallable::TooOld(version) => SettingsError::TooOld(version),
+        })?;
         if after.len() as u64 > regular::MAX_BYTES {
             // The next run would refuse to read it.
             return Err(io_error("write", self.path(), regular::too_large()));
         }
         let outcome = if found.is_some() && after == text {
             Outcome::AlreadyInstalled
-        } else if edit::is_installed(text).map_err(|refusal| self.refused(refusal))? {
+        } else if self.is_installed(text).map_err(|refusal| self.refused(refusal))? {
             Outcome::Updated
         } else {
             Outcome::Installed
@@ -287,7 +301,8 @@ impl<'a> Settings<'a> {
             None => {}
         }
         let text = self.text(Some(found))?;
-        let after = edit::uninstall(text).map_err(|refusal| self.refused(refusal))?;
+        let uninstall = if self.is_for_servers() { server::uninstall } else { edit::uninstall };
+        let after = uninstall(text).map_err(|refusal| self.refused(refusal))?;
         let outcome = if after == text { Outcome::NotInstalled } else { Outcome::EntriesRemoved };
         Ok((change(outcome, Some(after.into_bytes())), 0))
     }

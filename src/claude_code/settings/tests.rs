@@ -3,6 +3,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
 use super::coverage::{Choice, Coverage};
 use super::entry::Invocation;
+use super::look::Look;
+use super::wanted::Wanted;
 use super::*;
 use crate::claude_code::{Mode, Version};
 

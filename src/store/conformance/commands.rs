@@ -92,6 +92,7 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
             racing: true,
             digest: Some("digest".into()),
             asker: Some("4711".into()),
+            asked_by: Some("codex 0.42".into()),
         };
         let opened = world.store.open_ask(Arc::new(new.clone()), now, 64).await.unwrap();
         let Opened::New(opened) = opened else { panic!("not new") };

@@ -22,9 +22,11 @@ pub(super) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
-                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host)
+                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host,
+                               asked_by)
              VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
-                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host)",
+                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host,
+                     :asked_by)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
@@ -47,6 +49,7 @@ pub(super) fn insert(
             ":kind": kind,
             ":subject": subject,
             ":host": host.as_str(),
+            ":asked_by": new.asked_by,
         })?;
     Ok(AskId(connection.last_insert_rowid()))
 }
@@ -176,7 +179,7 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
-        let detail = || check_sum(row, 22, || Ok(sums::of_detail(text(row, 1)?, text(row, 21)?)));
+        let detail = || check_sum(row, 23, || Ok(sums::of_detail(text(row, 1)?, text(row, 22)?)));
         if ask(row).is_err() || detail().is_err() {
             damaged.push(AskId(row.get(0)?));
         }

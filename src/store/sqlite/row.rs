@@ -13,7 +13,8 @@ use super::sums;
 /// The columns that [`ask`] reads, in its order.
 pub(super) const COLUMNS: &str = "asks.id, asks.key, asks.origin, asks.project, asks.questions, asks.opened_at, asks.expires_at, \
      asks.on_timeout, asks.deferred, asks.outcome, asks.settled_by, asks.settled_at, asks.racing, asks.digest, \
-     asks.receipt, asks.asker, asks.question_sum, asks.outcome_sum, asks.kind, asks.subject, asks.host";
+     asks.receipt, asks.asker, asks.question_sum, asks.outcome_sum, asks.kind, asks.subject, asks.host, \
+     asks.asked_by";
 
 /// The ask of a row. Fails where the row is not what was written.
 pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
@@ -41,6 +42,7 @@ pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         racing: row.get(12)?,
         digest: row.get(13)?,
         asker: row.get(15)?,
+        asked_by: row.get(21)?,
         host: Host::new(text(row, 20)?),
         deferred: row.get(8)?,
         settlement,

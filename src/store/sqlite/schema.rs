@@ -133,6 +133,9 @@ const MIGRATIONS: &[&str] = &[
         name TEXT PRIMARY KEY
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE asks ADD COLUMN asked_by TEXT;          -- the name that a program gives itself; NULL if it gives none
+",
 ];
 
 /// The schema that this version writes.

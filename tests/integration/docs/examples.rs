@@ -100,7 +100,7 @@ fn the_page_about_headless_runs() {
     let runs: Vec<&str> = runs.lines().collect();
     let [first, deferred, resumed] = runs.as_slice() else { panic!("{runs:?}") };
     for run in &runs {
-        assert!(run.contains("--permission-prompt-tool mcp__answerback__permission"), "{run}");
+        assert!(run.contains("--permission-prompt-tool mcp__answerback-run__permission"), "{run}");
     }
     assert!(first.contains(r#""Which database?":"PostgreSQL""#), "{first}");
     assert!(deferred.contains(r#""permissionDecision":"defer""#), "{deferred}");

@@ -10,6 +10,13 @@ export const PACKAGES = { cli: packages("cli"), sdk: packages("sdk") };
 
 export const CLAUDE = path.join(PACKAGES.cli, ".bin/claude");
 
+/** @returns {Promise<any>} what a client of the MCP SDK needs */
+export async function loadMcpSdk() {
+  const sdk = path.join(required("ANSWERBACK_TEST_MCP_SDK"), "node_modules/@modelcontextprotocol/sdk/dist/esm");
+  const modules = ["client/index.js", "client/stdio.js", "types.js"].map((name) => import(pathToFileURL(path.join(sdk, name)).href));
+  return Object.assign({}, ...(await Promise.all(modules)));
+}
+
 /** @returns {Promise<any>} the module of the SDK */
 export function loadAgentSdk() {
   return import(pathToFileURL(path.join(PACKAGES.sdk, "@anthropic-ai/claude-agent-sdk/sdk.mjs")).href);

@@ -99,6 +99,14 @@ export class Dialog {
     await this.#send(words);
   }
 
+  /** Fills in a form with one field for text. @param {string} words */
+  async fillIn(words) {
+    await this.#terminal.press(words);
+    await this.#terminal.shows(words);
+    await this.#terminal.pressUntil("Enter", "the buttons of the form", (screen) => screen.includes("❯ Accept"));
+    await this.leave("Enter");
+  }
+
   /** Declines a form. */
   async decline() {
     const at = (/** @type {string} */ button) => (/** @type {string} */ screen) => screen.includes(`❯ ${button}`);
