@@ -100,6 +100,8 @@ export interface AskFields {
   tool_use_id: string;
   origin: Origin;
   project: string | null;
+  /** The name that a program gave itself. */
+  asked_by?: string | null;
   questions: Question[];
   state: State;
   /** The agent's own dialog is open too. */
@@ -295,6 +297,8 @@ export interface AskRequest {
   questions: NewQuestion[];
   /** The directory that the questions are about. */
   project?: string | null;
+  /** The name of the program that asks. People see it beside the questions. */
+  asked_by?: string | null;
   /** Without it, the ask waits for as long as it takes. */
   timeout_seconds?: number | null;
 }

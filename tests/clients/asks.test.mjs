@@ -11,9 +11,9 @@ const DEPLOY = "Deploy to production?";
 
 scenario("typescript: a program asks, and a person answers", async (world) => {
   const client = await world.client();
-  const asking = client.ask({ questions: [yesOrNo(DEPLOY)], project: world.project, timeout_seconds: 600 });
+  const asking = client.ask({ questions: [yesOrNo(DEPLOY)], project: world.project, asked_by: "deploy.sh", timeout_seconds: 600 });
   const open = await opened(client, DEPLOY);
-  assert.deepEqual([open.origin, open.project, open.kind], ["program", world.project, "question"]);
+  assert.deepEqual([open.origin, open.project, open.asked_by, open.kind], ["program", world.project, "deploy.sh", "question"]);
   assert.deepEqual(await client.get(open.key), open);
   const answered = await client.answer(open, { [DEPLOY]: "Yes" }, { notes: { [DEPLOY]: "not before noon" } });
   assert.deepEqual(await asking, answered);

@@ -112,10 +112,20 @@ class Answerback:
         return await self._settle(ask, "release", {})
 
     async def ask(
-        self, questions: List[Question], *, project: Optional[str] = None, timeout_seconds: Optional[int] = None
+        self,
+        questions: List[Question],
+        *,
+        project: Optional[str] = None,
+        asked_by: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
     ) -> Ask:
         """Asks, and waits for the outcome. If the task is cancelled, the ask is withdrawn."""
-        request: AskRequest = {"questions": questions, "project": project, "timeout_seconds": timeout_seconds}
+        request: AskRequest = {
+            "questions": questions,
+            "project": project,
+            "asked_by": asked_by,
+            "timeout_seconds": timeout_seconds,
+        }
         # This is not cancelled: then nobody would know which ask is to be withdrawn.
         opening = asyncio.ensure_future(self._post(_ASKS, request))
         try:

@@ -106,6 +106,8 @@ class _Ask(TypedDict):
 class Ask(_Ask, total=False):
     """One or more questions that are asked and answered together."""
 
+    #: The name that a program gave itself.
+    asked_by: Optional[str]
     #: Only true is ever written, and only in the replies to `list` and `get`.
     perhaps_answered: bool
 
@@ -174,5 +176,7 @@ class AskRequest(_AskRequest, total=False):
 
     #: The directory that the questions are about.
     project: Optional[str]
+    #: The name of the program that asks. People see it beside the questions.
+    asked_by: Optional[str]
     #: Without it, the ask waits for as long as it takes.
     timeout_seconds: Optional[int]

@@ -25,9 +25,12 @@ class Asks(WorldCase):
 
     async def test_a_program_asks_and_a_person_answers(self) -> None:
         client = self.client()
-        asking = asyncio.ensure_future(client.ask([yes_or_no(DEPLOY)], project="/home/me/shop", timeout_seconds=600))
+        asking = asyncio.ensure_future(
+            client.ask([yes_or_no(DEPLOY)], project="/home/me/shop", asked_by="deploy.sh", timeout_seconds=600)
+        )
         ask = await opened(client, DEPLOY)
-        self.assertEqual((ask["origin"], ask["project"]), ("program", "/home/me/shop"))
+        asker = (ask["origin"], ask["project"], ask["asked_by"])
+        self.assertEqual(asker, ("program", "/home/me/shop", "deploy.sh"))
         self.assertEqual(await client.get(ask["key"]), ask)
         answered = await client.answer(ask, {DEPLOY: "Yes"}, notes={DEPLOY: "not before noon"})
         self.assertEqual(await asking, answered)
