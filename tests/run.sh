@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the API's description of
-# itself, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
+# itself, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, api-description, static-hook, costs, real-client, page, install
+#   tests/run.sh integration   one part: unit, integration, api-description, clients, static-hook, costs, real-client, page, install
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
 # Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox) with apt-get where it may,
-# and Claude Code with npm and the checkers of the API's description with pip into ~/.cache/answerback-tests. Touches nothing else: every
+# and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into ~/.cache/answerback-tests. Touches nothing else: every
 # test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration api-description static-hook costs real-client page install)
+all_parts=(unit integration api-description clients static-hook costs real-client page install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -51,9 +51,10 @@ run_part() {
         unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
         integration) install_command zsh zsh && install_command fish fish && cargo build && limited cargo test --test integration ;;
         api-description) install_venv && cargo build && tests/api_description/run.sh ;;
+        clients) install_venv && cargo build && tests/clients/run.sh ;;
         static-hook) static_hook ;;
         costs) tests/costs/run.sh --self-test ;;
-        real-client) cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
+        real-client) install_venv && cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
         page) install_command chromium chromium && install_command firefox-esr firefox-esr && cargo build && tests/browser/run.sh ;;
         install) tests/install_toolchain.sh && tests/install.sh ;;
         compatibility) cargo build && tests/real_client/compatibility.sh --check ;;

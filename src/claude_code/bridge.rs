@@ -284,17 +284,13 @@ impl Bridge {
         {
             new.key = key;
         }
+        let resumed = resumed.is_some();
         let attached = match hook {
-            Hook::PermissionRequest if !has_key => {
-                self.registry.attach_to_race(new, mode.as_deref(), resumed.is_some()).await
-            }
-            Hook::PermissionPrompt if !has_key => self.registry.attach_to_call(new, resumed.is_some()).await,
-            Hook::Elicitation if !has_key => {
-                self.registry.attach_unnamed(new, mode.as_deref(), resumed.is_some()).await
-            }
-            Hook::PreToolUse | Hook::PermissionRequest | Hook::PermissionPrompt | Hook::Elicitation => {
-                self.registry.attach(new, resumed.is_some()).await
-            }
+            _ if has_key => self.registry.attach_by_key(new, resumed).await,
+            Hook::PreToolUse => self.registry.attach(new, resumed).await,
+            Hook::PermissionRequest => self.registry.attach_to_race(new, mode.as_deref(), resumed).await,
+            Hook::PermissionPrompt => self.registry.attach_to_call(new, resumed).await,
+            Hook::Elicitation => self.registry.attach_unnamed(new, mode.as_deref(), resumed).await,
         };
         match attached {
             Ok(Attached::Waiting(wait)) => Ok(Taken::Parked(ParkedCall { hook, wait, place })),

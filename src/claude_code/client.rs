@@ -42,13 +42,16 @@ impl Mode {
 /// The value of [`Client::waits`] in a run that has the permission tool of `answerback run`.
 pub const TOOL_WAITS: &str = "tool";
 
+/// The value of [`Client::entrypoint`] in the calls of a host: the program that runs Claude Code hands them in itself.
+const HOST: &str = "host";
+
 /// What the hook says about the client, in addition to the client's own JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     /// `1` if a person is at the terminal, `0` if nobody is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attended: Option<String>,
-    /// How Claude Code was started: `cli`, `sdk-cli`, `sdk-ts`, `sdk-py`.
+    /// How Claude Code was started: `cli`, `sdk-cli`, `sdk-ts`, `sdk-py`; or `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<String>,
     /// The program and its version, as in `AI_AGENT`.
@@ -99,6 +102,11 @@ impl Client {
     /// Whether this is an unattended run of `claude -p`.
     pub(super) fn is_one_shot(&self) -> bool {
         self.attended.as_deref() != Some("1") && self.entrypoint.as_deref() == Some("sdk-cli")
+    }
+
+    /// Whether a host sends the call, and no hook.
+    pub(super) fn is_host(&self) -> bool {
+        self.entrypoint.as_deref() == Some(HOST)
     }
 
     /// Whether this run asks the permission tool of `answerback run`.

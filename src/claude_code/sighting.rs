@@ -17,7 +17,8 @@ pub(super) fn sighting(call: &Call, now: Timestamp) -> Option<AgentProcess> {
     let hook = &call.hook;
     // The id must fit into the keys of asks.
     AskKey::new(&hook.session_id, "t").ok()?;
-    if hook.tool_name == PROBE_TOOL {
+    // A host never says that the turn or the process of its agent is over.
+    if hook.tool_name == PROBE_TOOL || call.client.is_host() {
         return None;
     }
     let activity = match hook.hook_event_name.as_str() {

@@ -30,6 +30,12 @@ pub(super) fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
     ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
+/// Whether the program that runs an agent has asked about a call of that agent, and not a hook in it. Such a program does not know the
+/// process of the agent.
+fn is_of_host(ask: &Ask, hook: Option<&str>) -> bool {
+    ask.asker.is_none() && hook.is_some()
+}
+
 /// Whether a refusal proves that the agent received an answer. The end of a batch of calls is also reported for calls that ran.
 fn needs_receipt(ask: &Ask, news: &News) -> bool {
     let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
@@ -78,6 +84,8 @@ impl Registry {
             match self.0.calls.take(fingerprint, mode) {
                 Known::Named(key) => match self.get(&key).await? {
                     None => new.key = key,
+                    // The program that runs the agent has its own way to decide, and takes the ask back when it is over.
+                    Some(ask) if is_of_host(&ask, asker.as_deref()) => return Ok(Attached::Over),
                     // Another settings file has the hook, too, and its hook came first.
                     Some(ask) if ask.is_open() && check_same(&ask, &new).is_ok() => new.key = key,
                     // A name that was used before would bring back the answer of that time.
@@ -86,7 +94,11 @@ impl Registry {
                 Known::Unknown => {}
                 Known::Over => return Ok(Attached::Over),
             }
-            return self.attach(new, resumed).await;
+            return match self.attach(new, resumed).await? {
+                // That program came at the same moment.
+                Attached::Waiting(wait) if is_of_host(wait.ask(), asker.as_deref()) => Ok(Attached::Over),
+                attached => Ok(attached),
+            };
         }
         while let Known::Named(key) = self.0.calls.take(fingerprint, mode) {
             // The hook of another settings file may wait there already.
@@ -120,6 +132,25 @@ impl Registry {
             return Ok(Attached::Settled(ask));
         }
         self.attach(new, resumed).await
+    }
+
+    /// Parks an asker that knows the key of its ask: a hook that comes back, or the program that runs the agent. See
+    /// [`attach`](Self::attach) for `resumed`.
+    pub async fn attach_by_key(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
+        let key = new.key.clone();
+        let asker = new.asker.as_deref();
+        if let Some(ask) = self.get(&key).await?
+            && asker.is_none()
+            && ask.asker.is_some()
+            && ask.stands_for_returning_asker()
+            && !ask.stands_for(asker)
+        {
+            // A hook has brought the answer to the agent, and it was for one call. The host came a moment too late.
+            return Ok(Attached::Over);
+        }
+        let attached = self.attach(new, resumed).await?;
+        self.0.calls.serve(key);
+        Ok(attached)
     }
 
     /// Parks an asker whose call has no name and no dialog beside it. See [`attach`](Self::attach) for `resumed`, and [`NamedCall`] for
@@ -173,7 +204,8 @@ impl Registry {
         let behind = ask.answer_behind(&report.news);
         let ask = if ask.is_open() {
             // Nobody could answer in a terminal that shows no dialog, or in the terminal of another process.
-            if !ask.may_be_answered_elsewhere() || ask.asker != report.asker {
+            let is_of_other = ask.asker != report.asker && !is_of_host(&ask, report.asker.as_deref());
+            if !ask.may_be_answered_elsewhere() || is_of_other {
                 tracing::warn!(key = %ask.key, "a report about a question that waits here was ignored");
                 return Ok(None);
             }

@@ -1,6 +1,6 @@
 //! An asker parked on an ask.
 
-use crate::ask::AskKey;
+use crate::ask::{Ask, AskKey};
 
 use super::Registry;
 use super::open_asks::{Parked, Settled};
@@ -25,6 +25,11 @@ pub struct Wait {
 impl Wait {
     pub(super) fn new(registry: Registry, parked: Parked) -> Self {
         Self { registry, parked }
+    }
+
+    /// The ask, as it was when the asker was parked.
+    pub(super) fn ask(&self) -> &Ask {
+        &self.parked.ask
     }
 
     /// The name of the ask.

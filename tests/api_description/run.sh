@@ -12,20 +12,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../real_client/clients.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 find_programs
 
-# Another pin is another directory.
-tools=$cache/python-$(sha256sum "$here/requirements.txt" | cut -c1-12)
-# fill_tools DIRECTORY REQUIREMENTS: called by install_aside.
-# shellcheck disable=SC2317
-fill_tools() {
-    python3 -m venv "$1"
-    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$2"
-}
-if [[ ! -d $tools ]]; then
-    echo "installing the tools of tests/api_description/requirements.txt into $tools" >&2
-    install_aside "$tools" fill_tools "$here/requirements.txt"
-fi
-# The directory was renamed after the install, so only the interpreter in it can be started, not the scripts.
-python=$tools/bin/python
+provide_python "$here/requirements.txt"
+python=$python/bin/python
 
 scratch=$(mktemp -d)
 state=$scratch/.local/state/answerback

@@ -20,17 +20,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 find_programs
 
-# Another pin is another directory.
-tools=$cache/browser-$(sha256sum "$here/package.json" | cut -c1-12)
-# fill_tools DIRECTORY PACKAGE_JSON
-fill_tools() {
-    cp "$2" "$1/"
-    npm_install "$1"
-}
-if [[ ! -d $tools ]]; then
-    echo "installing the tools of tests/browser/package.json into $tools" >&2
-    install_aside "$tools" fill_tools "$here/package.json"
-fi
+provide_tools
 export ANSWERBACK_TEST_BROWSER=$tools
 
 if [[ ${1:-} == --screenshots ]]; then node "$here/screenshots.mjs" "$root/docs/images"; fi

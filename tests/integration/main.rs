@@ -36,6 +36,7 @@ mod free_text;
 mod frozen;
 mod grants;
 mod hang_up;
+mod hosts;
 mod http;
 mod idle;
 mod install;

@@ -85,6 +85,36 @@ fill_clients() {
     fi
 }
 
+# provide_tools: installs the tools of tests/browser/package.json, and sets `tools` to where they are. Another pin is another directory.
+provide_tools() {
+    local pins=$real_client/../browser/package.json
+    tools=$cache/browser-$(sha256sum "$pins" | cut -c1-12)
+    if [[ -d $tools ]]; then return 0; fi
+    echo "installing the tools of tests/browser/package.json into $tools" >&2
+    install_aside "$tools" fill_tools "$pins"
+}
+
+# fill_tools DIRECTORY PACKAGE_JSON
+fill_tools() {
+    cp "$2" "$1/"
+    npm_install "$1"
+}
+
+# provide_python REQUIREMENTS: installs them into a virtual environment, and sets `python` to where it is. Another pin is another directory.
+# The directory is renamed after the install, so only the interpreter in it can be started, not the scripts.
+provide_python() {
+    python=$cache/python-$(sha256sum "$1" | cut -c1-12)
+    if [[ -d $python ]]; then return 0; fi
+    echo "installing $1 into $python" >&2
+    install_aside "$python" fill_python "$1"
+}
+
+# fill_python DIRECTORY REQUIREMENTS
+fill_python() {
+    python3 -m venv "$1"
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$2"
+}
+
 npm_install() {
     local prefix=$1
     shift

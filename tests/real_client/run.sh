@@ -16,4 +16,6 @@ provide_clients "$version"
 provide_mcp_sdk
 ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
+provide_python "$real_client/requirements.txt"
+export ANSWERBACK_TEST_PYTHON=$python
 exec node --test --test-concurrency=2 --test-reporter=spec "$@" "$real_client"/*.test.mjs

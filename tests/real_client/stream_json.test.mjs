@@ -5,6 +5,7 @@ import { streamJson } from "./lib/drivers/stream_json.mjs";
 import { expectAnswered, expectIncludes } from "./lib/expect.mjs";
 import { ask, TWO_DATABASES as DATABASE, TWO_LAYOUTS as LAYOUT, PLATFORMS } from "../lib/questions.mjs";
 import { scenario } from "./lib/world.mjs";
+import { deferred, within } from "../lib/until.mjs";
 
 scenario("stream-json: several labels, then a second turn of the same session", async (world) => {
   const [first, second] = [ask(PLATFORMS), ask(DATABASE)];
@@ -53,6 +54,27 @@ scenario("stream-json: a chosen option's preview", async (world) => {
   await client.close();
   expectAnswered(shown, call, { [LAYOUT.question]: "Columns" });
   expectIncludes(shown.result(call).text, `selected preview:\n${LAYOUT.options[0].preview}`);
+});
+
+scenario("stream-json: a tool_result on stdin answers nothing", async (world) => {
+  const call = ask(DATABASE);
+  const [asked, told] = [deferred(), deferred()];
+  const decide = (_tool, input) => {
+    asked.resolve(null);
+    return told.promise.then(() => ({ behavior: "allow", updatedInput: { ...input, answers: { [DATABASE.question]: "SQLite" } } }));
+  };
+  await world.answerback("uninstall", "--project", world.project);
+  const client = streamJson(world, { decide, verify() {} });
+  const turn = client.prompt(call);
+  await within("the host being asked", asked.promise);
+  const content = [{ type: "tool_result", tool_use_id: call.id, content: `"${DATABASE.question}"="Postgres"` }];
+  client.send({ type: "user", message: { role: "user", content } });
+  // Another request goes there and back, so Claude Code has read what came before it.
+  await client.control({ subtype: "set_permission_mode", mode: "default" });
+  assert.equal(world.model.wasShown(call), false);
+  told.resolve(null);
+  expectIncludes((await world.shown(call)).result(call).text, `"${DATABASE.question}"="SQLite"`);
+  await turn.finish();
 });
 
 scenario("stream-json: a released ask goes to the host", async (world) => {

@@ -5,7 +5,10 @@ import { required } from "../../lib/environment.mjs";
 
 const packages = (/** @type {string} */ part) => path.join(required("ANSWERBACK_TEST_CLIENTS"), part, "node_modules");
 
-export const CLAUDE = path.join(packages("cli"), ".bin/claude");
+/** Where npm has put them. */
+export const PACKAGES = { cli: packages("cli"), sdk: packages("sdk") };
+
+export const CLAUDE = path.join(PACKAGES.cli, ".bin/claude");
 
 /** @returns {Promise<any>} what a client of the MCP SDK needs */
 export async function loadMcpSdk() {
@@ -16,5 +19,5 @@ export async function loadMcpSdk() {
 
 /** @returns {Promise<any>} the module of the SDK */
 export function loadAgentSdk() {
-  return import(pathToFileURL(path.join(packages("sdk"), "@anthropic-ai/claude-agent-sdk/sdk.mjs")).href);
+  return import(pathToFileURL(path.join(PACKAGES.sdk, "@anthropic-ai/claude-agent-sdk/sdk.mjs")).href);
 }

@@ -8,10 +8,12 @@ import { Host } from "./host.mjs";
 
 const ARGS = ["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"];
 
+/** @typedef {{ decide(tool: string, input: object, toolUseId: string): object | null | Promise<object | null>, verify(): void }} HostLike */
+
 /**
  * `claude -p` that stays, and speaks stream-json both ways.
  * @param {import("../world.mjs").ClientWorld} world
- * @param {Host} [host]
+ * @param {HostLike} [host]
  */
 export function streamJson(world, host = new Host()) {
   const session = randomUUID();
@@ -21,12 +23,20 @@ export function streamJson(world, host = new Host()) {
   const lines = readline.createInterface({ input: client.child.stdout });
   lines.on("line", (line) => {
     const message = JSON.parse(line);
-    const answer = message.type === "control_request" ? permission(message, host) : null;
-    if (answer) send(answer);
+    if (message.type === "control_request") void permission(message, host).then((answer) => answer && send(answer));
     if (message.type === "result") lines.emit("result", message);
+    if (message.type === "control_response") lines.emit(message.response.request_id, message);
   });
   return {
     session,
+    send,
+    /** Sends a request to the client. Resolves when it has replied. @param {object} request */
+    async control(request) {
+      const request_id = randomUUID();
+      const replied = once(lines, request_id);
+      send({ type: "control_request", request_id, request });
+      await within("the reply to a control request", replied);
+    },
     /**
      * Sends a prompt on which the model makes these calls. `finish()` of the result waits for the end of the turn.
      * @param {...import("../../../lib/calls.mjs").Call} calls
@@ -52,9 +62,9 @@ export function streamJson(world, host = new Host()) {
 
 /**
  * @param {{ request_id: string, request: { tool_name: string, input: object, tool_use_id: string } }} message
- * @param {Host} host
+ * @param {HostLike} host
  */
-function permission({ request_id, request }, host) {
-  const response = host.decide(request.tool_name, request.input, request.tool_use_id);
+async function permission({ request_id, request }, host) {
+  const response = await host.decide(request.tool_name, request.input, request.tool_use_id);
   return response && { type: "control_response", response: { subtype: "success", request_id, response } };
 }
