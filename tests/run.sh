@@ -7,8 +7,8 @@
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
 # Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox) with apt-get where it may,
-# and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into ~/.cache/answerback-tests. Touches nothing else: every
-# test has a scratch HOME.
+# and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into
+# ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 

@@ -86,8 +86,8 @@ failed=0
 
 echo '== with the token of daemon.json'
 only token read answer ask
-# It is endless. tests/integration/events.rs reads it.
-without token /v1/events
+# These are endless. tests/integration/events.rs and websocket.rs read them.
+without token /v1/events /v1/ws
 schemathesis token "$url" --header "Authorization: Bearer $token" --exclude-checks=refused_without_token "$@" || failed=1
 
 echo '== over the socket: what needs no token, and what no token may do'
