@@ -264,19 +264,3 @@ fn the_seventh_schema_still_loads_and_is_searched() {
     let hook = world.hook(&call("s5", "answered", &[question("Which?")]));
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
-
-#[test]
-fn the_eighth_schema_still_loads_and_its_programs_have_no_names() {
-    let mut world = World::new();
-    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
-    let connection = Connection::open(world.state("asks.db")).unwrap();
-    connection.execute_batch(include_str!("../data/store-v8.sql")).unwrap();
-    drop(connection);
-    drop(world.daemon());
-    let list = world.get("/v1/asks?state=all").expect(200).json();
-    let asks = list["asks"].as_array().unwrap();
-    assert_eq!(asks.len(), 5);
-    assert!(asks.iter().all(|ask| ask.get("asked_by").is_none()), "{list}");
-    let hook = world.hook(&call("s5", "answered", &[question("Which?")]));
-    assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
-}

@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::{AskId, Channel, Kind, OnTimeout, Origin, Receipt, Source};
+use crate::ask::samples::new_ask;
+use crate::ask::{AskId, Channel, HTTP_ASKER, Kind, OnTimeout, Origin, Receipt, Source};
 
 /// An ask is settled once. A later settlement changes nothing, and gets the first one.
 pub(super) async fn an_ask_is_settled_once(mut world: World) {
@@ -92,7 +93,7 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
             racing: true,
             digest: Some("digest".into()),
             asker: Some("4711".into()),
-            asked_by: Some("codex 0.42".into()),
+            asked_by: None,
         };
         let opened = world.store.open_ask(Arc::new(new.clone()), now, 64).await.unwrap();
         let Opened::New(opened) = opened else { panic!("not new") };
@@ -106,6 +107,15 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
         assert_eq!((ask.racing, &ask.digest, &ask.asker), (true, &new.digest, &new.asker));
         assert_eq!((ask.deferred, &ask.settlement, &ask.receipt), (false, &None, &None));
         assert_eq!(world.store.detail(ask.id).await.unwrap(), new.detail);
+    }
+    // A program has a name instead of a process.
+    for (n, asked_by) in [None, Some("codex 0.42".to_owned()), Some(HTTP_ASKER.to_owned())].into_iter().enumerate() {
+        let program = NewAsk { asked_by: asked_by.clone(), ..new_ask(&format!("program-{n}__t")) };
+        assert_eq!((program.origin, &program.asker), (Origin::Program, &None));
+        world.store.open_ask(Arc::new(program.clone()), Timestamp::now(), 64).await.unwrap();
+        world.reopen().await;
+        let ask = world.store.ask(program.key).await.unwrap().unwrap();
+        assert_eq!((&ask.asked_by, &ask.asker), (&asked_by, &None));
     }
 }
 

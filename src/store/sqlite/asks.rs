@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params};
 
-use crate::ask::{Ask, AskId, AskKey, Host, NewAsk, Receipt, Settlement};
+use crate::ask::{Ask, AskId, AskKey, Host, NewAsk, Origin, Receipt, Settlement};
 
 use super::clock::Uptime;
 use super::row::{COLUMNS, ask, check_sum, text, time, to_json, to_word};
@@ -22,11 +22,9 @@ pub(super) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO asks (key, session, origin, project, questions, detail, opened_at, expires_at, on_timeout, racing, digest,
-                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host,
-                               asked_by)
+                               asker, boot, expires_boot, lifetime, question_sum, detail_sum, kind, subject, host)
              VALUES (:key, :session, :origin, :project, :questions, :detail, :opened_at, :expires_at, :on_timeout, :racing,
-                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host,
-                     :asked_by)",
+                     :digest, :asker, :boot, :expires_boot, :lifetime, :question_sum, :detail_sum, :kind, :subject, :host)",
         )?
         .execute(named_params! {
             ":key": new.key.as_str(),
@@ -40,7 +38,7 @@ pub(super) fn insert(
             ":on_timeout": to_word(new.on_timeout)?,
             ":racing": new.racing,
             ":digest": new.digest,
-            ":asker": new.asker,
+            ":asker": if new.origin == Origin::Program { &new.asked_by } else { &new.asker },
             ":boot": boot,
             ":expires_boot": expires_boot,
             ":lifetime": lifetime(new.expires_at, opened_at),
@@ -49,7 +47,6 @@ pub(super) fn insert(
             ":kind": kind,
             ":subject": subject,
             ":host": host.as_str(),
-            ":asked_by": new.asked_by,
         })?;
     Ok(AskId(connection.last_insert_rowid()))
 }
@@ -179,7 +176,7 @@ pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
-        let detail = || check_sum(row, 23, || Ok(sums::of_detail(text(row, 1)?, text(row, 22)?)));
+        let detail = || check_sum(row, 22, || Ok(sums::of_detail(text(row, 1)?, text(row, 21)?)));
         if ask(row).is_err() || detail().is_err() {
             damaged.push(AskId(row.get(0)?));
         }

@@ -6,15 +6,14 @@ use rusqlite::types::Type;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::{Ask, AskId, AskKey, Host, Settlement};
+use crate::ask::{Ask, AskId, AskKey, Host, Origin, Settlement};
 
 use super::sums;
 
 /// The columns that [`ask`] reads, in its order.
 pub(super) const COLUMNS: &str = "asks.id, asks.key, asks.origin, asks.project, asks.questions, asks.opened_at, asks.expires_at, \
      asks.on_timeout, asks.deferred, asks.outcome, asks.settled_by, asks.settled_at, asks.racing, asks.digest, \
-     asks.receipt, asks.asker, asks.question_sum, asks.outcome_sum, asks.kind, asks.subject, asks.host, \
-     asks.asked_by";
+     asks.receipt, asks.asker, asks.question_sum, asks.outcome_sum, asks.kind, asks.subject, asks.host";
 
 /// The ask of a row. Fails where the row is not what was written.
 pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
@@ -28,10 +27,14 @@ pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
             Some(Settlement { outcome, by: json_or_null(row, 10)?, at: time_or_broken(row, 11)? })
         }
     };
+    // A program has no process that matters, and keeps its name in the same place. A column more would be a change of the whole table, which
+    // a damaged one does not survive.
+    let (origin, asker) = (word(row, 2)?, row.get(15)?);
+    let (asker, asked_by) = if origin == Origin::Program { (None, asker) } else { (asker, None) };
     Ok(Ask {
         id: AskId(id),
         key: key.parse::<AskKey>().map_err(|error| broken(1, error))?,
-        origin: word(row, 2)?,
+        origin,
         project: row.get(3)?,
         kind: word(row, 18)?,
         subject: json_or_null(row, 19)?,
@@ -41,8 +44,8 @@ pub(super) fn ask(row: &Row<'_>) -> rusqlite::Result<Ask> {
         on_timeout: word(row, 7)?,
         racing: row.get(12)?,
         digest: row.get(13)?,
-        asker: row.get(15)?,
-        asked_by: row.get(21)?,
+        asker,
+        asked_by,
         host: Host::new(text(row, 20)?),
         deferred: row.get(8)?,
         settlement,

@@ -79,7 +79,7 @@ const MIGRATIONS: &[&str] = &[
     DROP TABLE page_sessions;
 ",
     "
-    ALTER TABLE asks ADD COLUMN asker TEXT;             -- which process of the session
+    ALTER TABLE asks ADD COLUMN asker TEXT;             -- which process of the session; for a program, the name that it gives itself
     ALTER TABLE asks ADD COLUMN boot TEXT;              -- for expires_boot: which run of the machine
     ALTER TABLE asks ADD COLUMN expires_boot INTEGER;   -- milliseconds since that began
     ALTER TABLE asks ADD COLUMN lifetime INTEGER;       -- milliseconds between opening and deadline
@@ -132,9 +132,6 @@ const MIGRATIONS: &[&str] = &[
     CREATE TABLE milestones (                           -- what has happened at least once; filled when the file is opened
         name TEXT PRIMARY KEY
     ) STRICT, WITHOUT ROWID;
-",
-    "
-    ALTER TABLE asks ADD COLUMN asked_by TEXT;          -- the name that a program gives itself; NULL if it gives none
 ",
 ];
 

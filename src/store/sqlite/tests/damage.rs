@@ -162,7 +162,7 @@ async fn a_damaged_store_of_an_older_version_opens_all_the_same() {
     world.store.close().await;
     let path = world.dir.path().join("asks.db");
     let before_the_index = "DROP TABLE waiting; DROP TABLE texts; DROP TABLE gone; DROP TABLE grams;
-        DROP TABLE milestones; ALTER TABLE asks DROP COLUMN asked_by; PRAGMA user_version = 6;";
+        DROP TABLE milestones; PRAGMA user_version = 6;";
     Connection::open(&path).unwrap().execute_batch(before_the_index).unwrap();
     zero_page(&path, "asks", Page::FirstLeaf);
     let world = world.reopened().await;
