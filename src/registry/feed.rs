@@ -69,7 +69,9 @@ pub struct Feed {
 }
 
 /// The lock is never taken. It only lets a feed be shared between threads, although the future inside cannot be.
-struct Reading(Mutex<Pin<Box<dyn Future<Output = Result<Changes, StoreError>> + Send>>>);
+struct Reading(Mutex<PageRead>);
+
+type PageRead = Pin<Box<dyn Future<Output = Result<Changes, StoreError>> + Send>>;
 
 impl fmt::Debug for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,7 +22,7 @@ use crate::inbox::Words;
 
 use super::bucket::Bucket;
 use super::holders::Holder;
-use super::subscription::{MAX_SESSIONS, Subscription, settled};
+use super::subscription::{MAX_SESSIONS, Pending, Subscription, settled};
 use super::{AUTHENTICATION, identify};
 
 /// How often a silent companion is asked whether it is there.
@@ -79,7 +79,7 @@ pub(super) struct Conversation {
     /// Boxed, because a connection may wait for a long time without one.
     subscription: Option<Box<Subscription>>,
     /// What is to be sent next. One frame is sent at a time, and in between the connection may have to end.
-    outbox: VecDeque<ServerFrame>,
+    outbox: VecDeque<Pending>,
 }
 
 impl Conversation {
@@ -147,7 +147,7 @@ impl Conversation {
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tether = self.peer.tether.clone();
         loop {
-            if let Some(frame) = self.outbox.pop_front() {
+            if let Some(frame) = self.outbox.pop_front().map(Pending::into_frame) {
                 let sent = tokio::select! {
                     biased;
                     () = &mut closing => return STOPPING,
@@ -174,7 +174,7 @@ impl Conversation {
                     self.send(Message::Ping(Vec::new().into())).await
                 }
                 session_id = self.holder.lost() => {
-                    self.outbox.push_back(ServerFrame::SessionTaken(SessionTaken { session_id, question_id: None }));
+                    self.outbox.push_back(Pending::from(ServerFrame::SessionTaken(SessionTaken { session_id, question_id: None })));
                     Ok(())
                 }
                 heard = hear(&mut self.socket, &mut self.heard_at) => match heard {
@@ -207,7 +207,7 @@ impl Conversation {
                 match frame {
                     // It is signed in already, and who it is does not change.
                     ClientFrame::Authenticate(_) => {
-                        self.outbox.push_back(ServerFrame::Authenticated);
+                        self.outbox.push_back(Pending::from(ServerFrame::Authenticated));
                         Ok(())
                     }
                     ClientFrame::Subscribe(frame) => self.subscribe(frame),
@@ -219,23 +219,23 @@ impl Conversation {
                 if self.nonsense > MAX_NONSENSE {
                     return Err(NONSENSE);
                 }
-                Err((problem, None))
+                Err(Refused::new(problem, None))
             }
         };
-        if let Err((problem, about)) = refused {
-            self.outbox.push_back(error(problem, about));
+        if let Err(Refused { problem, about }) = refused {
+            self.outbox.push_back(Pending::from(error(*problem, about)));
         }
         Ok(())
     }
 
     /// Begins to show a session, or all.
     fn subscribe(&mut self, frame: Subscribe) -> Result<(), Refused> {
-        let (session, since) = wanted(frame).map_err(|problem| (problem, None))?;
+        let (session, since) = wanted(frame).map_err(|problem| Refused::new(problem, None))?;
         if let (Some(session), Some(subscription)) = (&session, &self.subscription)
             && !subscription.has_room_for(session)
         {
             let problem = Problem::invalid(format!("A connection can take {MAX_SESSIONS} sessions."), Vec::new());
-            return Err((problem.hint("Subscribe without session_id to see all sessions."), None));
+            return Err(Refused::new(problem.hint("Subscribe without session_id to see all sessions."), None));
         }
         let app = self.app.clone();
         let mut subscription = match (self.subscription.take(), since) {
@@ -250,7 +250,11 @@ impl Conversation {
         let cursor = subscription.position().0.to_string();
         let frames = subscription.add(&app, session.as_deref());
         self.subscription = Some(subscription);
-        self.outbox.push_back(ServerFrame::Subscribed(Subscribed { session_id: session, took_over, cursor }));
+        self.outbox.push_back(Pending::from(ServerFrame::Subscribed(Subscribed {
+            session_id: session,
+            took_over,
+            cursor,
+        })));
         self.outbox.extend(frames);
         Ok(())
     }
@@ -258,15 +262,15 @@ impl Conversation {
     /// Hands an answer or a dismissal to the inbox.
     async fn respond(&mut self, caller: &Caller, frame: AskUserResponse) -> Result<(), Refused> {
         let response = frame.data.unwrap_or(frame.flat);
-        let key = named(&response).map_err(|problem| (problem, response.question_id.clone()))?;
+        let key = named(&response).map_err(|problem| Refused::new(problem, response.question_id.clone()))?;
         if !self.holder.may_answer(key.session()) {
             let (session_id, question_id) = (key.session().to_owned(), Some(key.to_string()));
-            self.outbox.push_back(ServerFrame::SessionTaken(SessionTaken { session_id, question_id }));
+            self.outbox.push_back(Pending::from(ServerFrame::SessionTaken(SessionTaken { session_id, question_id })));
             return Ok(());
         }
         let scope = if response.cancelled { Scope::Close } else { Scope::Answer };
         if !caller.may(scope, Some(&key)) {
-            return Err((super::not_for_this(), Some(key.to_string())));
+            return Err(Refused::new(super::not_for_this(), Some(key.to_string())));
         }
         let id = response.id.map(AskId);
         let done = if response.cancelled {
@@ -275,7 +279,7 @@ impl Conversation {
             let Response { answers, notes, partial, edited, .. } = response;
             self.app.inbox.answer(&key, &Words { answers, notes, partial, edited, id }, caller).await
         };
-        let ask = done.map_err(|refusal| (refusal.into(), Some(key.to_string())))?;
+        let ask = done.map_err(|refusal| Refused::new(refusal, Some(key.to_string())))?;
         if let Some(subscription) = &mut self.subscription {
             subscription.knows_end(ask.id);
         }
@@ -313,7 +317,16 @@ impl Conversation {
 }
 
 /// A frame that is refused, and the question that it is about.
-type Refused = (Problem, Option<String>);
+struct Refused {
+    problem: Box<Problem>,
+    about: Option<String>,
+}
+
+impl Refused {
+    fn new(problem: impl Into<Problem>, about: Option<String>) -> Self {
+        Self { problem: Box::new(problem.into()), about }
+    }
+}
 
 /// The next text of the companion. Safe to cancel.
 async fn hear(socket: &mut WebSocket, heard_at: &mut Instant) -> Result<Utf8Bytes, End> {
@@ -349,9 +362,7 @@ fn end_of(error: &axum::Error) -> End {
     }
 }
 
-async fn next(
-    subscription: Option<&mut Box<Subscription>>,
-) -> Result<Option<Vec<ServerFrame>>, crate::store::StoreError> {
+async fn next(subscription: Option<&mut Box<Subscription>>) -> Result<Option<Vec<Pending>>, crate::store::StoreError> {
     match subscription {
         Some(subscription) => subscription.next().await,
         None => pending().await,

@@ -16,6 +16,31 @@ use crate::http::sessions::SessionFeed;
 /// How many sessions a connection may take by name. Without a name, it gets all.
 pub(super) const MAX_SESSIONS: usize = 256;
 
+/// Something to send. A question is kept as the ask that everybody shares, because there may be thousands, and each becomes a frame only
+/// when it is sent.
+#[derive(Debug)]
+pub(super) enum Pending {
+    Frame(ServerFrame),
+    Question(Arc<Ask>, Cursor),
+}
+
+impl Pending {
+    pub(super) fn into_frame(self) -> ServerFrame {
+        match self {
+            Self::Frame(frame) => frame,
+            Self::Question(ask, cursor) => {
+                ServerFrame::AskUserQuestion(Box::new(AskUserQuestion::new(&ask, cursor, Timestamp::now())))
+            }
+        }
+    }
+}
+
+impl From<ServerFrame> for Pending {
+    fn from(frame: ServerFrame) -> Self {
+        Self::Frame(frame)
+    }
+}
+
 /// The subscriptions of one connection.
 #[derive(Debug)]
 pub(super) struct Subscription {
@@ -59,14 +84,13 @@ impl Subscription {
     }
 
     /// Adds a session, or all. Returns what to send at once: the open asks, and what the sessions do.
-    pub(super) fn add(&mut self, app: &App, session: Option<&str>) -> Vec<ServerFrame> {
+    pub(super) fn add(&mut self, app: &App, session: Option<&str>) -> Vec<Pending> {
         match session {
             Some(session) => drop(self.sessions.insert(session.to_owned())),
             None => self.all = true,
         }
-        let (cursor, now) = (self.feed.position(), Timestamp::now());
-        let open = app.registry.open_asks(session);
-        let mut frames: Vec<_> = open.iter().filter_map(|ask| self.question(ask, cursor, now)).collect();
+        let (cursor, open) = (self.feed.position(), app.registry.open_asks(session));
+        let mut pending: Vec<_> = open.iter().filter_map(|ask| self.question(ask, cursor)).collect();
         // They are sent although they may be known: whoever subscribes wants to know.
         let statuses = match session {
             Some(session) => vec![self.session_feed.view(session)],
@@ -77,9 +101,9 @@ impl Subscription {
             if status.state != SessionState::Ended {
                 self.statuses.insert(status.session_id.clone(), status.clone());
             }
-            frames.push(ServerFrame::SessionStatus(status));
+            pending.push(ServerFrame::SessionStatus(status).into());
         }
-        frames
+        pending
     }
 
     /// Whether one more session can be named.
@@ -88,7 +112,7 @@ impl Subscription {
     }
 
     /// What to send next. An empty list is possible. `None` if there will be nothing more. Safe to cancel.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<ServerFrame>>, StoreError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Pending>>, StoreError> {
         tokio::select! {
             // A question comes before the status that names it.
             biased;
@@ -105,7 +129,7 @@ impl Subscription {
                 } else {
                     self.statuses.insert(status.session_id.clone(), status.clone());
                 }
-                vec![ServerFrame::SessionStatus(status)]
+                vec![ServerFrame::SessionStatus(status).into()]
             })),
         }
     }
@@ -119,27 +143,27 @@ impl Subscription {
         self.all || self.sessions.contains(session)
     }
 
-    fn frames(&mut self, change: &Arc<Change>) -> Vec<ServerFrame> {
+    fn frames(&mut self, change: &Arc<Change>) -> Vec<Pending> {
         let Change { ask, cursor, kind, .. } = &**change;
         if !self.wants(ask.key.session()) {
             return Vec::new();
         }
         match kind {
-            ChangeKind::Opened => self.question(ask, *cursor, Timestamp::now()).into_iter().collect(),
+            ChangeKind::Opened => self.question(ask, *cursor).into_iter().collect(),
             ChangeKind::Settled if self.shown.remove(&ask.id) || *cursor <= self.replay => settled(ask, Some(*cursor)),
             ChangeKind::Settled | ChangeKind::Deferred | ChangeKind::Resumed | ChangeKind::Received => Vec::new(),
         }
     }
 
     /// An ask that is open and was not sent. A change that is read from the store may be about one that was settled since.
-    fn question(&mut self, ask: &Ask, cursor: Cursor, now: Timestamp) -> Option<ServerFrame> {
+    fn question(&mut self, ask: &Arc<Ask>, cursor: Cursor) -> Option<Pending> {
         let is_new = ask.is_open() && ask.origin != Origin::Probe && self.shown.insert(ask.id);
-        is_new.then(|| ServerFrame::AskUserQuestion(Box::new(AskUserQuestion::new(ask, cursor, now))))
+        is_new.then(|| Pending::Question(Arc::clone(ask), cursor))
     }
 }
 
 /// What is told about an ask that has ended. The reply to an answer has no cursor, because it overtakes other events.
-pub(super) fn settled(ask: &Ask, cursor: Option<Cursor>) -> Vec<ServerFrame> {
+pub(super) fn settled(ask: &Ask, cursor: Option<Cursor>) -> Vec<Pending> {
     let Some(frame) = AskUserSettled::new(ask, cursor) else { return Vec::new() };
     let timeout = (frame.outcome.kind == OutcomeKind::Expired).then(|| {
         let (question_id, session_id) = (frame.question_id.clone(), frame.session_id.clone());
@@ -149,5 +173,5 @@ pub(super) fn settled(ask: &Ask, cursor: Option<Cursor>) -> Vec<ServerFrame> {
             error: "Nobody answered in time.".into(),
         })
     });
-    timeout.into_iter().chain([ServerFrame::AskUserSettled(Box::new(frame))]).collect()
+    timeout.into_iter().chain([ServerFrame::AskUserSettled(Box::new(frame))]).map(Pending::from).collect()
 }
