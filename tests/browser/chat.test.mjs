@@ -112,7 +112,7 @@ scenario("chat: after a lost connection the open question comes again, and what 
   // The hook of the waiting question starts a new daemon. The page knows only the old address, so the port stays the same.
   world.port = Number(new URL((await world.daemon.running()).url).port);
   await world.configure(`websocket_origins = ["${server.url}"]\n`);
-  await world.daemon.kill();
+  await world.daemon.restarted(await world.daemon.kill());
   await world.daemon.post(`/v1/asks/${key}/answer`, { answers: { [PLATFORMS.question]: ["Linux"] } });
   await got("subscribed", before);
   await until("the question again", () => frames.slice(before).some(([, frame]) => frame.type === "ask_user_question" && frame.session_id === client.session));
