@@ -10,13 +10,17 @@ import { scenario } from "../real_client/lib/world.mjs";
 import { browserContext, closeBrowsers } from "./lib/browser.mjs";
 import { Elsewhere } from "./lib/elsewhere.mjs";
 
+/** @type {Elsewhere[]} */
+const servers = [];
 after(closeBrowsers);
+after(() => servers.forEach((server) => server.stop()));
 
 const CHAT = new URL("../../clients/examples/chat.html", import.meta.url);
 
 /** A server of the chat page. The daemon lets its origin in if the configuration names it. */
 async function chatServer() {
   const server = new Elsewhere();
+  servers.push(server);
   server.pages = { "/": await fs.readFile(CHAT, "utf8") };
   await server.start();
   return server;
@@ -93,7 +97,6 @@ scenario("chat: question, answer, several choices, cancel, timeout, and a conver
   await otherGot("ask_user_timeout");
   await other.getByText("expired").waitFor();
   await Promise.all([context.close(), otherContext.close()]);
-  server.stop();
 });
 
 scenario("chat: after a lost connection the open question comes again, and what was settled meanwhile is told", async (world) => {
@@ -124,7 +127,6 @@ scenario("chat: after a lost connection the open question comes again, and what 
   await turn.finish();
   await client.close();
   await context.close();
-  server.stop();
 });
 
 scenario("chat: a second page takes the session over, and the first one can no longer answer", async (world) => {
@@ -152,7 +154,6 @@ scenario("chat: a second page takes the session over, and the first one can no l
   await turn.finish();
   await client.close();
   await Promise.all([first.context.close(), second.context.close()]);
-  server.stop();
 });
 
 scenario("chat: a page of an origin that is not configured gets no connection", async (world) => {
@@ -162,5 +163,4 @@ scenario("chat: a page of an origin that is not configured gets no connection", 
   await page.getByText("Disconnected.").waitFor();
   assert.deepEqual(frames, []);
   await context.close();
-  server.stop();
 });
