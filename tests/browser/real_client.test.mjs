@@ -3,11 +3,14 @@ import assert from "node:assert/strict";
 import { after } from "node:test";
 import { Dialog } from "../real_client/lib/dialog.mjs";
 import { interactive, prompt } from "../real_client/lib/drivers/interactive.mjs";
+import { plainRun } from "../real_client/lib/drivers/runs.mjs";
 import { expectAnswered, expectIncludes } from "../real_client/lib/expect.mjs";
+import { askHuman, served } from "../real_client/lib/mcp/human.mjs";
 import { elicit, shop } from "../real_client/lib/mcp/shop.mjs";
+import { received } from "../real_client/lib/sessions.mjs";
 import { bash, exitPlanMode, write, writePlan } from "../lib/calls.mjs";
 import { ask, TWO_DATABASES as DATABASE } from "../lib/questions.mjs";
-import { until } from "../lib/until.mjs";
+import { until, within } from "../lib/until.mjs";
 import { scenario } from "../real_client/lib/world.mjs";
 import { browserContext, closeBrowsers } from "./lib/browser.mjs";
 
@@ -123,5 +126,20 @@ scenario("page: a form of an MCP server is filled in at phone width, and a wrong
   await button(page, "Send the form").tap();
   assert.deepEqual(JSON.parse((await world.shown(call)).result(call).text), { action: "accept", content: { port: 8080, tls: true } });
   await terminal.shows("done");
+  await context.close();
+});
+
+scenario("page: Claude calls ask_human through MCP, and a person answers at phone width", async (world) => {
+  const call = askHuman({ questions: [{ question: "Which database?", options: [{ label: "SQLite" }, { label: "PostgreSQL" }] }] });
+  const run = plainRun(world, await served(world), call);
+  await world.daemon.openedKind("question");
+
+  const { page, context } = await phone(world);
+  await page.getByText("Claude Code").first().waitFor();
+  await option(page, "SQLite").tap();
+  await button(page, "Send now").tap();
+  const { outcome, answers, by } = await received(world, call);
+  assert.deepEqual([outcome, answers, by.channel], ["answered", [{ question: "Which database?", answer: "SQLite" }], "page"]);
+  assert.deepEqual(await within("claude -p ending", run.exited), { code: 0, signal: null });
   await context.close();
 });
