@@ -27,6 +27,7 @@ mod instance;
 mod mcp;
 mod notify;
 mod picker;
+mod pinned;
 mod registry;
 mod store;
 mod text;

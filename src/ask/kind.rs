@@ -52,6 +52,11 @@ impl Kind {
         }
     }
 
+    /// Whether its answer is a decision about one call, and about no other.
+    pub fn is_for_one_call(self) -> bool {
+        matches!(self, Self::Permission | Self::Plan)
+    }
+
     /// Whether the asker opens the ask first and waits for it with a second call.
     pub fn is_announced(self) -> bool {
         match self {

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Answer, AnswerError, QuestionFault, labels_in};
 pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
-pub use host::Host;
+pub use host::{Host, HostNameError};
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};
 pub use name::harmless_name;
@@ -177,7 +177,7 @@ impl Ask {
     /// Whether the same key asked again finds this life, instead of opening another one. An approval is for one call only, so what was
     /// said about a permission or a plan is never said again.
     pub fn stands(&self) -> bool {
-        self.settlement.as_ref().is_none_or(|settlement| !self.is_for_one_call() && settlement.outcome.stands())
+        self.settlement.as_ref().is_none_or(|settlement| !self.kind.is_for_one_call() && settlement.outcome.stands())
     }
 
     /// Whether an asker that lost its daemon gets the outcome of this life when it comes back. A withdrawal is only the trace of its own
@@ -189,13 +189,8 @@ impl Ask {
     /// The same for an asker of this process. What was said about one call reaches that call once: not another process, and not again
     /// after it was seen to have arrived.
     pub fn stands_for(&self, asker: Option<&str>) -> bool {
-        let is_used = self.is_for_one_call() && (self.receipt.is_some() || self.asker.as_deref() != asker);
+        let is_used = self.kind.is_for_one_call() && (self.receipt.is_some() || self.asker.as_deref() != asker);
         !is_used && self.stands_for_returning_asker()
-    }
-
-    /// Whether its answer is a decision about one call, and about no other.
-    fn is_for_one_call(&self) -> bool {
-        matches!(self.kind, Kind::Permission | Kind::Plan)
     }
 
     /// A word or two for it. They may be empty.
@@ -215,11 +210,15 @@ impl Ask {
 
     /// Whether a person has answered it with Answerback: not at the agent's own dialog, and not in advance.
     pub fn was_answered_here(&self) -> bool {
-        let is_by_person = |settlement: &Settlement| {
-            let is_in_advance = settlement.by.as_ref().is_some_and(|by| by.channel == Channel::Away);
-            matches!(settlement.outcome, Outcome::Answered(_)) && !is_in_advance
-        };
-        self.origin != Origin::Probe && self.settlement.as_ref().is_some_and(is_by_person)
+        self.origin != Origin::Probe && self.settlement.as_ref().is_some_and(Settlement::is_by_person)
+    }
+
+    /// Whether a hub has ended it, because nothing was heard from the machine that asked.
+    pub fn was_withdrawn_by_hub(&self) -> bool {
+        self.settlement.as_ref().is_some_and(|settlement| {
+            settlement.outcome == Outcome::Withdrawn
+                && settlement.by.as_ref().is_some_and(|by| by.channel == Channel::Hub)
+        })
     }
 
     /// Whether the person changed what they approved.

@@ -67,6 +67,8 @@ pub enum Channel {
     Notification,
     /// The words that a person left behind for what is asked while they are away.
     Away,
+    /// A hub, after the machine that asked could not be reached for some time.
+    Hub,
 }
 
 /// Who settled an ask, as far as it is known.
@@ -80,6 +82,19 @@ pub struct Source {
     /// The name of the device, if it came from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// The name of the person whose device it is, where people have roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    /// The name of the daemon that took it, where several daemons share a store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hub: Option<String>,
+}
+
+impl Source {
+    /// Somebody of whom only the way is known.
+    pub fn of(channel: Channel) -> Self {
+        Self { channel, agent: None, device: None, person: None, hub: None }
+    }
 }
 
 /// An outcome with its time and its author.
@@ -91,6 +106,14 @@ pub struct Settlement {
     pub by: Option<Source>,
     /// The time at which it ended.
     pub at: Timestamp,
+}
+
+impl Settlement {
+    /// Whether it is an answer that a person gave to this ask: not at the agent's own dialog, and not in advance.
+    pub fn is_by_person(&self) -> bool {
+        let is_in_advance = self.by.as_ref().is_some_and(|by| by.channel == Channel::Away);
+        matches!(self.outcome, Outcome::Answered(_)) && !is_in_advance
+    }
 }
 
 /// What the agent was seen to have received.

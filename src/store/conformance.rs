@@ -5,10 +5,12 @@
 //! [`Opening`] and [`Store`], and adds one line at the end of this file: its name, and a function that makes an empty place.
 
 mod away;
+mod boards;
 mod commands;
 mod devices;
 mod milestones;
 mod order;
+mod people;
 mod queries;
 
 use std::sync::{Arc, Mutex};
@@ -18,6 +20,7 @@ use jiff::Timestamp;
 use crate::ask::samples::new_ask;
 use crate::ask::{Answer, Ask, AskId, Change, Host, NewAsk, Outcome, Settlement};
 
+use super::samples::into;
 use super::{Opened, Opening, Settling, Snapshot, Store, StoreError};
 
 /// A place that holds one store. It opens the store for the daemon of a host: as often as wanted, also while the store is open.
@@ -78,9 +81,8 @@ impl World {
 }
 
 fn start(place: &Place, host: &str, published: &Arc<Mutex<Vec<Arc<Change>>>>) -> (Store, Snapshot) {
-    let published = Arc::clone(published);
     let (opening, snapshot) = place(Host::new(host));
-    (opening.start(Box::new(move |change| published.lock().unwrap().push(Arc::clone(change)))).unwrap(), snapshot)
+    (opening.start(into(published)).unwrap(), snapshot)
 }
 
 fn settlement(outcome: Outcome) -> Settlement {
@@ -119,6 +121,7 @@ macro_rules! conformance {
                 commands::an_answer_survives_reopening,
                 commands::a_reply_means_that_the_change_is_saved,
                 commands::an_ask_belongs_to_the_host_that_opened_it,
+                commands::an_ask_of_another_host_stays_its_own,
                 commands::a_session_has_so_many_open_asks_and_known_ones_are_found_all_the_same,
                 commands::a_deferred_ask_has_no_deadline_until_it_is_resumed,
                 commands::a_settled_ask_is_neither_deferred_nor_resumed,
@@ -140,13 +143,21 @@ macro_rules! conformance {
                 queries::a_list_since_a_time_is_right_although_the_clock_was_set_back,
                 queries::a_search_finds_text_in_questions_answers_notes_and_reasons,
                 queries::projects_are_listed_once_and_without_probes,
+                queries::a_list_of_a_host_shows_its_asks_alone,
+                queries::a_project_is_the_same_one_only_on_the_same_host,
                 queries::old_asks_are_forgotten_open_ones_never_and_cursors_go_on,
                 queries::the_oldest_settlement_is_known,
                 devices::devices_that_are_not_used_are_forgotten,
                 devices::devices_survive_reopening_and_an_id_is_never_given_twice,
+                devices::a_host_has_a_name_of_its_own_and_is_never_forgotten,
+                people::people_survive_reopening_and_a_name_is_taken_once,
+                people::grants_are_replaced_and_their_revision_grows,
+                people::a_device_belongs_to_its_person,
+                people::a_person_is_forgotten_with_their_devices,
                 away::away_lasts_until_its_end_and_survives_reopening,
                 away::a_project_has_one_away_note,
                 away::away_can_be_ended,
+                boards::a_board_is_written_by_one_at_a_time,
                 milestones::a_milestone_outlasts_the_asks,
                 milestones::an_ask_of_an_agent_is_a_call_of_its_hook,
                 milestones::an_answer_of_a_person_is_an_answer,
@@ -164,4 +175,5 @@ macro_rules! conformance {
 
 conformance! {
     sqlite: crate::store::sqlite::tests::place;
+    postgres: crate::store::postgres::tests::place;
 }

@@ -55,6 +55,9 @@ pub enum StoreError {
     /// The file is empty, but there was a store in it before.
     #[error("the file is empty, but there was a store before: restore it, or remove it to begin anew")]
     Emptied,
+    /// This daemon is an edge, and its hub, at this address, does that. Nothing was saved.
+    #[error("this is done at the hub of this machine, {0}")]
+    AtHub(String),
     /// The daemon is going down.
     #[error("the store is closed")]
     Closed,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::ask::{Ask, AskId, Change, Cursor, Kind, Origin, OutcomeKind};
+use crate::ask::{Ask, AskId, Change, Cursor, Host, Kind, Origin, OutcomeKind};
 
 /// The open asks, and the newest change of that moment. Every change up to the cursor is in these asks, and no later one is.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct Changes {
     pub through: Cursor,
     /// Whether there was nothing after this page when it was read.
     pub is_end: bool,
+    /// Some changes after the cursor are gone. Whoever reads them has to list the asks again, and can go on from [`through`](Self::through).
+    pub is_broken_off: bool,
 }
 
 /// Which states a list shows.
@@ -67,6 +69,8 @@ pub struct Filter {
     pub session: Option<String>,
     /// Asks of this project.
     pub project: Option<String>,
+    /// Asks of this machine.
+    pub host: Option<String>,
     /// Asks of this kind.
     pub kind: Option<Kind>,
     /// Asks with this outcome.
@@ -95,6 +99,7 @@ impl Filter {
     pub fn shows(&self, ask: &Ask) -> bool {
         self.session.as_deref().is_none_or(|session| ask.key.session() == session)
             && self.project.as_ref().is_none_or(|project| ask.project.as_ref() == Some(project))
+            && self.host.as_ref().is_none_or(|host| ask.host.as_str() == host)
             && self.kind.is_none_or(|kind| ask.kind == kind)
             && self.before.is_none_or(|before| ask.id < before)
             && (self.probes || ask.origin != Origin::Probe)
@@ -103,8 +108,9 @@ impl Filter {
 
     /// All asks of a state, at most so many.
     pub fn all(state: StateFilter, limit: usize) -> Self {
-        let (session, project, kind, outcome, text, opened_since, before) = Default::default();
-        Self { state, session, project, kind, outcome, text, opened_since, before, key_end: None, probes: false, limit }
+        let (session, project, host, kind, outcome, text) = Default::default();
+        let (opened_since, before, key_end, probes) = Default::default();
+        Self { state, session, project, host, kind, outcome, text, opened_since, before, key_end, probes, limit }
     }
 }
 
@@ -117,4 +123,13 @@ pub struct AskPage {
     pub damaged: usize,
     /// If there are more asks: the last id of this page, for [`Filter::before`].
     pub next: Option<AskId>,
+}
+
+/// A machine that has asks, and the projects on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostProjects {
+    /// The machine.
+    pub host: Host,
+    /// The directories of its projects, in alphabetical order. None if its asks are of no project.
+    pub projects: Vec<String>,
 }

@@ -1,12 +1,23 @@
 //! Stores for the tests of every room.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
-use crate::ask::Host;
+use crate::ask::{Change, Host};
 
-use super::{Opening, Snapshot};
+pub(crate) use super::postgres::tests::Network;
+use super::{Opening, Sink, Snapshot, Update};
+
+/// A sink that keeps every change.
+pub(crate) fn into(kept: &Arc<Mutex<Vec<Arc<Change>>>>) -> Sink {
+    let kept = Arc::clone(kept);
+    Box::new(move |news| match news {
+        Update::Change(change) => kept.lock().unwrap().push(Arc::clone(change)),
+        Update::Reset(snapshot) => panic!("broken off: {snapshot:?}"),
+    })
+}
 
 /// A store in a directory of its own.
 pub(crate) fn in_scratch_dir() -> (TempDir, Opening, Snapshot) {

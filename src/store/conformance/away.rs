@@ -12,7 +12,12 @@ fn note(project: Option<&str>, words: &str, since: Timestamp, seconds: i64) -> A
         kinds: vec![Kind::Question, Kind::Permission],
         since,
         until: since + SignedDuration::from_secs(seconds),
-        by: Some(Source { channel: Channel::Away, agent: Some("curl/8".into()), device: Some("Phone".into()) }),
+        by: Some(Source {
+            agent: Some("curl/8".into()),
+            device: Some("Phone".into()),
+            person: Some("Anna".into()),
+            ..Source::of(Channel::Away)
+        }),
     }
 }
 

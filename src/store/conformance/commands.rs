@@ -122,7 +122,13 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
 /// An answer is there after the store was opened again: what was said, by whom and when.
 pub(super) async fn an_answer_survives_reopening(mut world: World) {
     let id = world.open("s__t").await.id;
-    let by = Source { channel: Channel::Device, agent: Some("browser/1.0".into()), device: Some("Phone".into()) };
+    let by = Source {
+        channel: Channel::Device,
+        agent: Some("browser/1.0".into()),
+        device: Some("Phone".into()),
+        person: Some("Anna".into()),
+        hub: Some("hub-1".into()),
+    };
     let given = Settlement { by: Some(by), ..settlement(answered("SQLite")) };
     world.store.settle(id, given.clone()).await.unwrap();
     assert!(world.reopen().await.open.is_empty());
@@ -140,6 +146,31 @@ pub(super) async fn an_ask_belongs_to_the_host_that_opened_it(mut world: World) 
     assert_eq!(world.store.host(), &Host::new("elsewhere"));
     let kept = world.store.ask(ask.key.clone()).await.unwrap().unwrap();
     assert_eq!(kept.host, Host::new("here"));
+}
+
+/// A daemon can open asks for another machine that was let in. They stay that machine's, also when the store is opened again, and the same
+/// key finds them.
+pub(super) async fn an_ask_of_another_host_stays_its_own(mut world: World) {
+    let edge = Host::new("edge");
+    world.store.add_host(edge.clone(), [1; 32], Timestamp::now()).await.unwrap();
+    world.store.keep_host(edge.clone()).await.unwrap();
+    let of_edge = world.store.for_host(edge.clone());
+    assert_eq!((of_edge.host(), world.store.host()), (&edge, &Host::new("here")));
+    let Opened::New(ask) = of_edge.open_ask(Arc::new(new_ask("s__t")), Timestamp::now(), 64).await.unwrap() else {
+        panic!("not new");
+    };
+    let own = world.open("s__own").await;
+    assert_eq!((&ask.host, &own.host), (&edge, world.store.host()));
+    assert_eq!(world.published()[0].ask.host, edge);
+    assert_eq!(world.store.life(ask.id).await.unwrap().as_ref(), Some(&ask));
+    assert_eq!(world.store.life(AskId(ask.id.0 + 1000)).await.unwrap(), None);
+    let known = of_edge.open_ask(Arc::new(new_ask("s__own")), Timestamp::now(), 64).await.unwrap();
+    assert!(matches!(known, Opened::Known(known) if known.host == Host::new("here")));
+    let snapshot = world.reopen().await;
+    let mut hosts: Vec<_> = snapshot.open.iter().map(|ask| (ask.id, ask.host.as_str())).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, [(ask.id, "edge"), (own.id, "here")]);
+    assert!(matches!(world.settle(ask.id, Outcome::Withdrawn).await, Settling::Won(settled) if settled.host == edge));
 }
 
 /// A reply means that the change is saved: a second look at the same place finds it, although nobody closed the store.
@@ -161,6 +192,10 @@ pub(super) async fn a_session_has_so_many_open_asks_and_known_ones_are_found_all
     assert!(matches!(open("s__b").await, Opened::Full));
     assert!(matches!(open("s__a").await, Opened::Known(_)));
     assert!(matches!(open("other__b").await, Opened::New(_)));
+    // Another machine can use any session, and has a share of its own.
+    let elsewhere = world.store.for_host(Host::new("elsewhere"));
+    let opened = elsewhere.open_ask(Arc::new(new_ask("s__c")), Timestamp::now(), 1).await.unwrap();
+    assert!(matches!(opened, Opened::New(_)));
 }
 
 /// A deferred ask is open without a deadline. When it is resumed, it gets the deadline of its new asker.

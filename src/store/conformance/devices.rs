@@ -43,3 +43,26 @@ pub(super) async fn devices_survive_reopening_and_an_id_is_never_given_twice(mut
     let next = world.store.add_device("Phone".into(), DeviceKind::Paired, [4; 32], now).await.unwrap();
     assert!(next > ids[2]);
 }
+
+/// Two machines that ask here cannot have the same name. A machine that was off for years can come back, until it is removed.
+pub(super) async fn a_host_has_a_name_of_its_own_and_is_never_forgotten(mut world: World) {
+    let (now, year) = (Timestamp::now(), SignedDuration::from_hours(365 * 24));
+    let add = |world: &World, name: &str, token: u8| {
+        let store = world.store.clone();
+        let name = Host::new(name);
+        async move { store.add_host(name, [token; 32], now - year * 3).await.unwrap() }
+    };
+    let id = add(&world, "box", 1).await.unwrap();
+    assert_eq!(add(&world, "box", 2).await, None);
+    // Devices may have any name.
+    world.store.add_device("box".into(), DeviceKind::Paired, [3; 32], now).await.unwrap();
+    let other = add(&world, "Box", 4).await.unwrap();
+    world.reopen().await;
+    assert_eq!(world.store.device([2; 32], now).await.unwrap(), None);
+    let host = world.store.device([1; 32], now).await.unwrap().unwrap();
+    assert_eq!((host.id, host.name.as_str(), host.kind), (id, "box", DeviceKind::Host));
+    let hosts = world.store.devices(now).await.unwrap().into_iter().filter(|device| device.kind == DeviceKind::Host);
+    assert_eq!(hosts.map(|host| host.id).collect::<Vec<_>>(), [id, other]);
+    assert!(world.store.remove_device(id).await.unwrap());
+    assert!(add(&world, "box", 5).await.is_some_and(|next| next > other));
+}

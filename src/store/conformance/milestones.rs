@@ -44,7 +44,7 @@ pub(super) async fn an_ask_of_an_agent_is_a_call_of_its_hook(world: World) {
 
 /// Only an answer that a person gives here counts. The demo counts too.
 pub(super) async fn an_answer_of_a_person_is_an_answer(world: World) {
-    let by = |channel| Some(Source { channel, agent: None, device: None });
+    let by = |channel| Some(Source::of(channel));
     let Outcome::Answered(answer) = answered("SQLite") else { panic!("an answer") };
     let others = [
         (Origin::Probe, answered("SQLite"), by(Channel::Socket)),

@@ -198,6 +198,68 @@ pub(super) async fn projects_are_listed_once_and_without_probes(world: World) {
     assert_eq!(world.store.projects().await.unwrap(), ["/a", "/b"]);
 }
 
+/// A list of one host shows its asks and no others, open and settled ones, with and without other fields of the filter. Probes are shown
+/// only on demand.
+pub(super) async fn a_list_of_a_host_shows_its_asks_alone(mut world: World) {
+    let settled = async |world: &World, key: &str, origin| {
+        let ask = world.open_new(NewAsk { origin, ..new_ask(key) }).await;
+        world.settle(ask.id, answered("SQLite")).await;
+    };
+    settled(&world, "one__here", Origin::ClaudeCode).await;
+    settled(&world, "doctor__here", Origin::Probe).await;
+    world.reopen_as("there").await;
+    settled(&world, "one__there", Origin::ClaudeCode).await;
+    settled(&world, "two__there", Origin::Program).await;
+    world.open("two__open").await;
+    let list = async |host: &str, state, change: &dyn Fn(&mut Filter)| {
+        let mut filter = Filter { host: Some(host.into()), ..Filter::all(state, 10) };
+        change(&mut filter);
+        let asks = world.store.list(filter).await.unwrap().asks;
+        assert!(asks.iter().all(|ask| ask.host.as_str() == host));
+        asks.iter().map(|ask| ask.key.to_string()).collect::<Vec<_>>()
+    };
+    use StateFilter::{All, Open, Settled};
+    assert_eq!(list("here", All, &|_| {}).await, ["one__here"]);
+    assert_eq!(list("there", All, &|_| {}).await, ["two__open", "two__there", "one__there"]);
+    assert_eq!(list("there", Open, &|_| {}).await, ["two__open"]);
+    assert_eq!(list("there", Settled, &|_| {}).await, ["two__there", "one__there"]);
+    assert_eq!(list("there", All, &|filter| filter.session = Some("one".into())).await, ["one__there"]);
+    assert_eq!(list("there", All, &|filter| filter.text = Some("sqlite".into())).await, ["two__there", "one__there"]);
+    assert_eq!(list("there", All, &|filter| filter.text = Some("postgres".into())).await, [""; 0]);
+    assert_eq!(list("here", All, &|filter| filter.probes = true).await, ["doctor__here", "one__here"]);
+    assert_eq!(list("THERE", All, &|_| {}).await, [""; 0]);
+    let page = Filter { host: Some("there".into()), ..Filter::all(All, 2) };
+    let first = world.store.list(page.clone()).await.unwrap();
+    let second = world.store.list(Filter { before: first.next, ..page }).await.unwrap();
+    assert_eq!((keys(&first.asks), keys(&second.asks)), (vec!["two__open", "two__there"], vec!["one__there"]));
+    assert_eq!(second.next, None);
+}
+
+/// Every host that has asks is listed once with its own projects. A host whose asks are of no project is listed, and one that has only
+/// probes is not.
+pub(super) async fn a_project_is_the_same_one_only_on_the_same_host(mut world: World) {
+    for (host, key, project, origin) in [
+        ("there", "s__1", Some("/shop"), Origin::ClaudeCode),
+        ("there", "s__2", Some("/site"), Origin::Program),
+        ("there", "s__3", Some("/shop"), Origin::ClaudeCode),
+        ("bare", "s__4", None, Origin::Program),
+        ("tested", "s__5", Some("/probe"), Origin::Probe),
+        ("here", "s__6", Some("/shop"), Origin::ClaudeCode),
+    ] {
+        world.reopen_as(host).await;
+        let ask = world.open_new(NewAsk { project: project.map(Into::into), origin, ..new_ask(key) }).await;
+        // Those of other hosts are settled. A store may give open asks to the daemon that opens it.
+        if host != "here" {
+            world.settle(ask.id, Outcome::Released).await;
+        }
+    }
+    let hosts = world.store.hosts().await.unwrap();
+    let found: Vec<_> = hosts.iter().map(|found| (found.host.as_str(), found.projects.join(" "))).collect();
+    let expected = [("bare", ""), ("here", "/shop"), ("there", "/shop /site")];
+    assert_eq!(found, expected.map(|(host, projects)| (host, projects.to_owned())));
+    assert_eq!(world.store.projects().await.unwrap(), ["/shop", "/site"]);
+}
+
 /// A purge forgets the asks that were settled before a time. Open asks are never forgotten, however old, and cursors go on.
 pub(super) async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on(world: World) {
     let now = Timestamp::now();

@@ -162,13 +162,13 @@ pub(super) fn open(connection: &Connection) -> rusqlite::Result<Vec<Ask>> {
     Ok(asks)
 }
 
-/// How many asks of a session are open.
-pub(super) fn count_open(connection: &Connection, session: &str) -> rusqlite::Result<u32> {
-    connection.prepare_cached(COUNT_OPEN)?.query_row([session], |row| row.get(0))
+/// How many asks of a session are open on a machine. Another machine can ask under any session.
+pub(super) fn count_open(connection: &Connection, session: &str, host: &Host) -> rusqlite::Result<u32> {
+    connection.prepare_cached(COUNT_OPEN)?.query_row([session, host.as_str()], |row| row.get(0))
 }
 
 pub(super) const COUNT_OPEN: &str =
-    "SELECT count(*) FROM asks INDEXED BY asks_open_session WHERE outcome IS NULL AND session = ?1";
+    "SELECT count(*) FROM asks INDEXED BY asks_open_session WHERE outcome IS NULL AND session = ?1 AND host = ?2";
 
 /// The asks that are not what was written.
 pub(super) fn damaged(connection: &Connection) -> rusqlite::Result<Vec<AskId>> {

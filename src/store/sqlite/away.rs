@@ -11,7 +11,7 @@ use super::{Sqlite, sums};
 
 /// The notes that are on at a time: the one for every project first, then by their directories. A note that is not what was written is
 /// left out, because nobody may be answered with words that no person has said.
-fn on(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Away>> {
+pub(super) fn on(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Away>> {
     let query = "SELECT project, words, kinds, since, until, set_by, sum FROM away ORDER BY project";
     let mut statement = connection.prepare_cached(query)?;
     let mut rows = statement.query([])?;

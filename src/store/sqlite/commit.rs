@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::ask::{Change, ChangeKind};
-use crate::store::{Sink, StoreError};
+use crate::store::{Sink, StoreError, Update};
 
 use super::error::{is_damage, may_have_committed};
 use super::files::{Before, Files};
@@ -262,7 +262,7 @@ impl StoreThread {
         };
         match &committed {
             Ok(()) => {
-                changes.iter().for_each(&self.sink);
+                changes.iter().for_each(|change| (self.sink)(Update::Change(change)));
                 if writes {
                     self.indexing.written(changes.iter().filter(|change| change.kind == ChangeKind::Settled).count());
                 }

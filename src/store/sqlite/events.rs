@@ -33,7 +33,7 @@ pub(super) fn page(
          WHERE seq > ?1 ORDER BY seq"
     ))?;
     let mut rows = statement.query([after.0])?;
-    let mut page = Changes { changes: Vec::new(), through: after, is_end: false };
+    let mut page = Changes { changes: Vec::new(), through: after, is_end: false, is_broken_off: false };
     let (mut looked_at, mut bytes) = (0, 0);
     while looked_at < limit && bytes <= max_bytes {
         let Some(row) = rows.next()? else {

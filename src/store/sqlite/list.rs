@@ -80,6 +80,7 @@ impl Conditions {
         }
         all.add("asks.session = ?", filter.session.clone());
         all.add("asks.project = ?", filter.project.clone());
+        all.add("asks.host = ?", filter.host.clone());
         all.add("asks.kind = ?", filter.kind.map(to_word).transpose()?);
         all.add(
             "iif(json_valid(asks.outcome), asks.outcome ->> 'kind', NULL) = ?",

@@ -2,7 +2,7 @@
 //!
 //! - One thread owns the connection that writes, and everybody else sends it work (`commit`). What waits together is committed together.
 //! - Another thread has a connection that only reads (`reader`), for what may take long.
-//! - `asks`, `events`, `list`, `devices`, `away` and `milestones` are the statements; `row` turns rows into asks.
+//! - `asks`, `events`, `list`, `devices`, `people`, `away` and `milestones` are the statements; `row` turns rows into asks.
 //! - `texts` is what is searched, `grams` the words of its index, `indexing` when the index is brought up to date, `search` the search.
 //! - `schema` prepares a file, `clock` carries deadlines across restarts, `files` notices when somebody changes the files, `sums` when
 //!   somebody changes a row.
@@ -17,15 +17,18 @@ mod error;
 mod events;
 mod files;
 mod grams;
+mod hosts;
 mod indexing;
 mod list;
 mod milestones;
 #[cfg(test)]
 mod other_writer;
+mod people;
 mod reader;
 mod row;
 mod schema;
 mod search;
+mod source;
 mod sums;
 mod texts;
 
@@ -33,18 +36,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, Receipt, Settlement};
 
-use super::{AskPage, Changes, Filter, MAX_PAGE_BYTES, Milestone, Opened, Settling, Sink, Snapshot, StoreError};
+use super::board::{Board, Boards};
+use super::milestone::Milestones;
+use super::{
+    AskPage, Changes, Filter, HostProjects, MAX_PAGE_BYTES, Milestone, Opened, Settling, Sink, Snapshot, StoreError,
+};
 
 pub use check::{check, check_version, is_locked};
 use commit::{Context, Owner};
-use milestones::Milestones;
 #[cfg(test)]
 pub use other_writer::OtherWriter;
 use reader::Reader;
+pub(super) use source::Source;
 
 /// The most asks that are forgotten in one job: a few milliseconds.
 const PURGED_AT_ONCE: usize = 100;
@@ -74,7 +81,7 @@ impl Opening {
 
     pub(super) fn start(self, sink: Sink) -> Result<Sqlite, StoreError> {
         let (owner, reader) = Owner::start(self.connection, self.path, sink)?;
-        Ok(Sqlite { owner, reader, host: self.host, milestones: Milestones::default() })
+        Ok(Sqlite { owner, reader, host: self.host, milestones: Milestones::default(), boards: Boards::default() })
     }
 }
 
@@ -100,6 +107,7 @@ pub(super) struct Sqlite {
     reader: Reader,
     host: Host,
     milestones: Milestones,
+    boards: Boards,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -113,13 +121,18 @@ impl Sqlite {
         &self.host
     }
 
+    pub(super) fn for_host(&self, host: Host) -> Self {
+        Self { host, ..self.clone() }
+    }
+
     pub(super) async fn open_ask(
         &self,
         new: Arc<NewAsk>,
         at: Timestamp,
         per_session: u32,
     ) -> Result<Opened, StoreError> {
-        let milestone = Some(Milestone::HookCall).filter(|milestone| new.is_of_hook() && !self.knows(*milestone));
+        let milestone =
+            Some(Milestone::HookCall).filter(|milestone| new.is_of_hook() && !self.milestones.has(*milestone));
         let opened = match self.try_open(Arc::clone(&new), at, per_session, milestone).await {
             // A question counts, whether or not it is noted as the first one.
             Err(StoreError::Damaged(error)) if milestone.is_some() => {
@@ -129,7 +142,7 @@ impl Sqlite {
             opened => opened?,
         };
         if let (Some(milestone), Opened::New(_)) = (milestone, &opened) {
-            self.has_saved(milestone);
+            self.milestones.add(milestone);
         }
         Ok(opened)
     }
@@ -148,7 +161,7 @@ impl Sqlite {
                 if let Some(ask) = known.filter(Ask::stands) {
                     return Ok(Opened::Known(Arc::new(ask)));
                 }
-                if asks::count_open(context.connection, new.key.session())? >= per_session {
+                if asks::count_open(context.connection, new.key.session(), &host)? >= per_session {
                     return Ok(Opened::Full);
                 }
                 let id = asks::insert(context.connection, &new, &host, at)?;
@@ -170,13 +183,13 @@ impl Sqlite {
             settled => settled?,
         };
         if matches!(&settled, Settling::Won(ask) if ask.was_answered_here()) {
-            self.has_saved(Milestone::Answer);
+            self.milestones.add(Milestone::Answer);
         }
         Ok(settled)
     }
 
     async fn try_settle(&self, id: AskId, settlement: Settlement, beside: Beside) -> Result<Settling, StoreError> {
-        let knows_answer = self.knows(Milestone::Answer);
+        let knows_answer = self.milestones.has(Milestone::Answer);
         self.owner
             .call(true, move |context| {
                 if asks::settle(context.connection, id, &settlement)? {
@@ -243,6 +256,10 @@ impl Sqlite {
         self.owner.call(false, move |context| Ok(asks::by_key(context.connection, &key)?.map(Arc::new))).await
     }
 
+    pub(super) async fn life(&self, id: AskId) -> Result<Option<Arc<Ask>>, StoreError> {
+        self.owner.call(false, move |context| Ok(asks::by_id(context.connection, id).optional()?.map(Arc::new))).await
+    }
+
     pub(super) async fn ask_with_digest(
         &self,
         session: String,
@@ -269,6 +286,10 @@ impl Sqlite {
         self.reader.read(asks::projects).await
     }
 
+    pub(super) async fn hosts(&self) -> Result<Vec<HostProjects>, StoreError> {
+        self.reader.read(hosts::projects).await
+    }
+
     pub(super) async fn changes(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
         self.reader.read(move |connection| events::page(connection, after, limit, MAX_PAGE_BYTES)).await
     }
@@ -290,6 +311,14 @@ impl Sqlite {
                 return Ok(purged);
             }
         }
+    }
+
+    pub(super) async fn board(&self, name: &str) -> Result<Board, StoreError> {
+        Ok(self.boards.read(name))
+    }
+
+    pub(super) async fn write_board(&self, name: &str, version: i64, text: String) -> Result<bool, StoreError> {
+        Ok(self.boards.write(name, version, text))
     }
 
     pub(super) async fn failed(&self) {

@@ -12,7 +12,7 @@ use crate::durable;
 use crate::store::StoreError;
 
 use super::error::is_damage;
-use super::{milestones, texts};
+use super::{hosts, milestones, texts};
 
 /// How long to wait for another program that holds the file. Only a tool that a person runs can.
 pub(super) const BUSY: Duration = Duration::from_secs(1);
@@ -133,6 +133,29 @@ const MIGRATIONS: &[&str] = &[
         name TEXT PRIMARY KEY
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE hosts (                                -- the machines of the asks in `texts`; filled when the file is opened
+        ask     INTEGER PRIMARY KEY REFERENCES asks (id) ON DELETE CASCADE,
+        host    TEXT NOT NULL,
+        project TEXT NOT NULL                           -- empty if there is none
+    ) STRICT;
+    CREATE INDEX hosts_project ON hosts (host, project);
+",
+    "
+    CREATE TABLE people (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        name       TEXT NOT NULL UNIQUE,
+        grants     TEXT NOT NULL,                       -- JSON
+        revision   INTEGER NOT NULL DEFAULT 1,          -- how often the grants were set
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    -- A device without a row here belongs to nobody and may see everything. So a person cannot be deleted before their devices.
+    CREATE TABLE device_people (
+        device INTEGER PRIMARY KEY REFERENCES devices (id) ON DELETE CASCADE,
+        person INTEGER NOT NULL REFERENCES people (id)
+    ) STRICT;
+    CREATE INDEX device_people_person ON device_people (person);
+",
 ];
 
 /// The schema that this version writes.
@@ -146,6 +169,9 @@ const FIRST_WITH_TEXTS: u32 = 7;
 
 /// The first schema that knows what has happened at least once.
 const FIRST_WITH_MILESTONES: u32 = 8;
+
+/// The first schema that lists the asks of one host without reading those of the others.
+const FIRST_WITH_HOST_LISTS: u32 = 9;
 
 /// Checks that the file is ours and has a schema that this version knows. Returns that schema. A file without tables becomes ours, but
 /// only if there cannot have been a store before (`is_first`). Otherwise its content was lost, and people must learn that.
@@ -193,7 +219,8 @@ pub(super) fn reopen(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Prepares a connection and brings the file to the newest schema, or refuses without touching it. The daemon of `host` is the only one
-/// that uses the file, so it takes over what is open: a machine that was renamed, or got the file from another one, loses nothing.
+/// that uses the file, so it takes over what is open: a machine that was renamed, or got the file from another one, loses nothing. What
+/// machines with a host token have asked stays theirs.
 pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) -> Result<(), StoreError> {
     configure_any(connection)?;
     let version = check(connection, is_first)?;
@@ -210,7 +237,11 @@ pub(super) fn prepare(connection: &mut Connection, is_first: bool, host: &Host) 
     }
     let transaction = connection.transaction()?;
     // If there is nothing to take over, nothing is written, and the start does not wait for the disk.
-    transaction.execute("UPDATE asks SET host = ?1 WHERE outcome IS NULL AND host IS NOT ?1", [host.as_str()])?;
+    transaction.execute(
+        "UPDATE asks SET host = ?1 WHERE outcome IS NULL AND host IS NOT ?1
+         AND host NOT IN (SELECT name FROM devices WHERE kind = 'host')",
+        [host.as_str()],
+    )?;
     transaction.commit()?;
     Ok(())
 }
@@ -235,6 +266,9 @@ fn migrate(connection: &mut Connection, version: u32, host: &Host, asks: OlderAs
     }
     if version < FIRST_WITH_MILESTONES && asks == OlderAsks::Read {
         milestones::write_all(&transaction)?;
+    }
+    if (FIRST_WITH_TEXTS..FIRST_WITH_HOST_LISTS).contains(&version) && asks == OlderAsks::Read {
+        hosts::write_all(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", NEWEST)?;

@@ -1,4 +1,5 @@
 mod damage;
+mod host_lists;
 mod plans;
 mod reader;
 mod searching;
@@ -14,6 +15,7 @@ use super::*;
 use crate::ask::{Kind, NewAway, Outcome, samples};
 use crate::store;
 use crate::store::conformance::Place;
+use crate::store::samples::into;
 
 /// An empty place for the conformance suite.
 pub(in crate::store) fn place() -> Place {
@@ -42,8 +44,7 @@ impl World {
         let (opening, snapshot) = Opening::open(&dir.path().join("asks.db"), true, host()).unwrap();
         assert!(snapshot.open.is_empty());
         let published = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&published);
-        let store = opening.start(Box::new(move |change| sink.lock().unwrap().push(Arc::clone(change)))).unwrap();
+        let store = opening.start(into(&published)).unwrap();
         Self { dir, store, published }
     }
 
@@ -51,8 +52,7 @@ impl World {
     async fn reopened(self) -> Self {
         self.store.close().await;
         let (opening, _) = Opening::open(&self.dir.path().join("asks.db"), false, host()).unwrap();
-        let sink = Arc::clone(&self.published);
-        let store = opening.start(Box::new(move |change| sink.lock().unwrap().push(Arc::clone(change)))).unwrap();
+        let store = opening.start(into(&self.published)).unwrap();
         Self { store, ..self }
     }
 

@@ -14,6 +14,7 @@ use crate::ask::{Ask, AskId, Outcome, Questions, searched_text};
 
 use super::error::{is_damage, may_be_index_damage};
 use super::grams::{self, Mark};
+use super::hosts;
 
 /// The tables and the settings of the index. Merging is done in small steps, never while something is written.
 const INDEX: &str = "
@@ -66,6 +67,8 @@ struct Indexed {
     text: String,
     /// `None` also for a probe.
     project: Option<String>,
+    /// `None` for a probe, which is in no list of hosts.
+    host: Option<String>,
     opened_at: i64,
 }
 
@@ -73,7 +76,8 @@ impl Indexed {
     /// `None` if there are too many words.
     fn read(connection: &Connection, id: i64) -> rusqlite::Result<Option<Self>> {
         let mut statement = connection.prepare_cached(
-            "SELECT text, key, session, project, iif(json_valid(outcome), outcome ->> 'kind', NULL), kind, origin = 'probe', opened_at
+            "SELECT text, key, session, project, iif(json_valid(outcome), outcome ->> 'kind', NULL), kind, origin = 'probe', opened_at,
+                    host
              FROM waiting CROSS JOIN asks ON asks.id = ask WHERE ask = ?1",
         )?;
         statement.query_row([id], |row| {
@@ -83,8 +87,9 @@ impl Indexed {
             let marks = [Mark::Session(&session), Mark::Kind(&kind)].into_iter().chain(Mark::ends_of(&key));
             let marks = marks.chain(project.as_deref().map(Mark::Project)).chain(outcome.as_deref().map(Mark::Outcome));
             let words = grams::words(&text, marks);
-            let (project, opened_at) = (project.filter(|_| !is_probe), row.get(7)?);
-            Ok(words.map(|words| Self { words, text, project, opened_at }))
+            let (opened_at, host): (i64, Option<String>) = (row.get(7)?, row.get(8)?);
+            let (project, host) = (project.filter(|_| !is_probe), host.filter(|_| !is_probe));
+            Ok(words.map(|words| Self { words, text, project, host, opened_at }))
         })
     }
 }
@@ -109,7 +114,7 @@ pub(super) fn index(connection: &Connection, most_asks: usize, most_groups: usiz
             }
             read => read?,
         };
-        let Some(Indexed { words, text, project, opened_at }) = read else {
+        let Some(Indexed { words, text, project, host, opened_at }) = read else {
             connection.prepare_cached("UPDATE waiting SET is_large = 1 WHERE ask = ?1")?.execute([id])?;
             continue;
         };
@@ -117,7 +122,10 @@ pub(super) fn index(connection: &Connection, most_asks: usize, most_groups: usiz
         connection.prepare_cached("INSERT INTO grams (rowid, words) VALUES (?1, ?2)")?.execute((id, words.text))?;
         connection
             .prepare_cached("INSERT INTO texts (ask, text, project, opened_at) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((id, text, project, opened_at))?;
+            .execute((id, text, &project, opened_at))?;
+        if let Some(host) = host {
+            hosts::write(connection, id, &host, project.as_deref())?;
+        }
         connection.prepare_cached("DELETE FROM waiting WHERE ask = ?1")?.execute([id])?;
     }
     flush(connection)?;
@@ -172,6 +180,7 @@ pub(super) fn begin_anew(connection: &Connection) -> rusqlite::Result<()> {
     tracing::warn!("the search index is damaged, and is built anew: searches take longer until then");
     connection.execute_batch(&format!(
         "DROP TABLE grams; {INDEX}; DELETE FROM gone;
-         INSERT OR IGNORE INTO waiting (ask, text) SELECT ask, text FROM texts; DELETE FROM texts"
+         INSERT OR IGNORE INTO waiting (ask, text) SELECT ask, text FROM texts; DELETE FROM texts;
+         DELETE FROM hosts"
     ))
 }

@@ -155,19 +155,23 @@ async fn a_damaged_table_of_milestones_keeps_no_question_and_no_answer_from_bein
 
 #[tokio::test]
 async fn a_damaged_store_of_an_older_version_opens_all_the_same() {
-    let world = World::new();
-    for n in 0..200 {
-        settled(&world.store, &format!("s__{n}"), &format!("Number <{n}>? {}", "x".repeat(200))).await;
-    }
-    world.store.close().await;
-    let path = world.dir.path().join("asks.db");
     let before_the_index = "DROP TABLE waiting; DROP TABLE texts; DROP TABLE gone; DROP TABLE grams;
-        DROP TABLE milestones; PRAGMA user_version = 6;";
-    Connection::open(&path).unwrap().execute_batch(before_the_index).unwrap();
-    zero_page(&path, "asks", Page::FirstLeaf);
-    let world = world.reopened().await;
-    settled(&world.store, "s__more", "One more?").await;
-    assert_eq!(search(&world.store, "one more").await, ["s__more"]);
+        DROP TABLE milestones; DROP TABLE hosts; DROP TABLE device_people; DROP TABLE people; PRAGMA user_version = 6;";
+    let before_hosts = "DROP TABLE hosts; DROP TABLE device_people; DROP TABLE people; PRAGMA user_version = 8;";
+    for older in [before_the_index, before_hosts] {
+        let world = World::new();
+        for n in 0..200 {
+            settled(&world.store, &format!("s__{n}"), &format!("Number <{n}>? {}", "x".repeat(200))).await;
+        }
+        on_owner(&world.store, |connection| texts::index(connection, usize::MAX, usize::MAX)).await;
+        world.store.close().await;
+        let path = world.dir.path().join("asks.db");
+        Connection::open(&path).unwrap().execute_batch(older).unwrap();
+        zero_page(&path, "asks", Page::FirstLeaf);
+        let world = world.reopened().await;
+        settled(&world.store, "s__more", "One more?").await;
+        assert_eq!(search(&world.store, "one more").await, ["s__more"]);
+    }
 }
 
 #[tokio::test]

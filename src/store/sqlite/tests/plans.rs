@@ -17,6 +17,7 @@ async fn no_filter_reads_or_sorts_the_whole_history() {
     type Change = fn(&mut Filter);
     let session: Change = |filter| filter.session = Some("s".into());
     let project: Change = |filter| filter.project = Some("/p".into());
+    let host: Change = |filter| filter.host = Some("there".into());
     let outcome: Change = |filter| filter.outcome = Some(OutcomeKind::Answered);
     let since: Change = |filter| filter.opened_since = Some(Timestamp::UNIX_EPOCH);
     let before: Change = |filter| filter.before = Some(AskId(9));
@@ -36,6 +37,8 @@ async fn no_filter_reads_or_sorts_the_whole_history() {
         &[project, outcome, since, before],
         &[key_end],
         &[short_end, session],
+        &[host],
+        &[host, project, since],
     ];
     let world = World::new();
     id(world.open("s__t").await);
@@ -50,9 +53,14 @@ async fn no_filter_reads_or_sorts_the_whole_history() {
             let conditions = list::Conditions::of(&connection, &filter).unwrap();
             assert_eq!(plan(&connection, &search::in_order(&conditions)), by_id("asks", between), "{filter:?}");
             // The index proposes asks in the order of the list. The text and the ask are then found by their id.
-            let in_index = plan(&connection, &search::in_index(&conditions));
-            let then = format!("; {}; {}", by_id("texts", one), by_id("asks", one));
-            assert!(in_index.starts_with("SCAN grams VIRTUAL TABLE INDEX") && in_index.ends_with(&then), "{in_index}");
+            for (join, of_host) in [("", String::new()), (search::OF_HOST, format!("; {}", by_id("hosts", one)))] {
+                let in_index = plan(&connection, &search::in_index(&conditions, join));
+                let then = format!("{of_host}; {}; {}", by_id("texts", one), by_id("asks", one));
+                let is_found = in_index.starts_with("SCAN grams VIRTUAL TABLE INDEX") && in_index.ends_with(&then);
+                assert!(is_found, "{in_index}");
+            }
+            let in_hosts = plan(&connection, &search::in_hosts(&conditions));
+            assert_eq!(in_hosts, format!("{}; {}", by_id("hosts", between), by_id("asks", one)));
             for table in ["texts", "waiting"] {
                 let read = plan(&connection, &search::in_texts(table, &conditions));
                 assert_eq!(read, format!("{}; {}", by_id(table, between), by_id("asks", one)));
@@ -68,10 +76,16 @@ async fn no_filter_reads_or_sorts_the_whole_history() {
 async fn projects_are_found_without_looking_at_every_ask() {
     let world = World::new();
     let connection = Connection::open(world.dir.path().join("asks.db")).unwrap();
-    let plan = plan(&connection, asks::PROJECTS);
-    // Those that wait and those that are open are few.
-    let few = plan.replace("SCAN waiting", "").replace("SCAN asks USING INDEX asks_open", "");
-    assert!(!few.contains("SCAN asks") && !few.contains("SCAN texts"), "{plan}");
+    for statement in [asks::PROJECTS, hosts::PROJECTS] {
+        let plan = plan(&connection, statement);
+        // Those that wait and those that are open are few, and the first host is the first in its index.
+        let few = plan.replace("SCAN waiting", "").replace("SCAN asks USING INDEX asks_open", "");
+        let few = few.replacen("SCAN hosts USING COVERING INDEX hosts_project", "", 1);
+        assert!(
+            ["asks", "texts", "hosts", "next"].iter().all(|table| !few.contains(&format!("SCAN {table}"))),
+            "{plan}"
+        );
+    }
 }
 
 #[tokio::test]
