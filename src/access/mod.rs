@@ -12,7 +12,10 @@ mod launch_code;
 mod loopback;
 mod mac;
 mod pairing;
+mod pairings;
+mod people;
 mod process;
+mod rights;
 mod throttle;
 mod ticket;
 mod token;
@@ -21,7 +24,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::store::{Device, DeviceKind, Store, StoreError};
+use crate::ask::Host;
+use crate::store::{Device, DeviceKind, Grant, Person, Store, StoreError};
 
 pub use caller::{Caller, Scope};
 pub use entrance::{Entrance, machine_of};
@@ -29,13 +33,18 @@ pub use expiring::Expiring;
 pub use launch_code::LaunchCode;
 pub use mac::MacKey;
 pub use pairing::{Check, Claim, NewPairing, Stage};
+pub use pairings::PairingError;
+pub use people::PersonError;
+pub use rights::Rights;
 pub use ticket::{Ticket, Tickets};
 pub use token::{Token, TokenHash, Tokens};
 
 use device_name::{device_name, harmless};
 use devices::Devices;
 use launch_code::LaunchCodes;
-use pairing::{Fetch, Pairings};
+use pairing::Fetch;
+use pairings::Pairings;
+use people::People;
 use throttle::Throttle;
 
 /// Why a launch code signs nobody in.
@@ -54,6 +63,23 @@ pub enum SignInError {
     #[error(transparent)]
     NoRandomness(#[from] getrandom::Error),
     /// The device could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a machine gets no host token.
+#[derive(Debug, thiserror::Error)]
+pub enum AddHostError {
+    /// Another machine has the name.
+    #[error("another machine has this name")]
+    Taken,
+    /// This daemon's own machine has the name.
+    #[error("this machine itself has this name")]
+    Own,
+    /// There is no randomness to make a token of.
+    #[error(transparent)]
+    NoRandomness(#[from] getrandom::Error),
+    /// The token could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -83,19 +109,22 @@ struct Shared {
     launch_codes: LaunchCodes,
     pairings: Pairings,
     devices: Devices,
+    people: People,
     throttle: Throttle,
 }
 
 impl Access {
     /// The store keeps the devices that are signed in.
-    pub fn new(tokens: &Tokens, store: Store) -> Self {
+    pub fn new(tokens: &Tokens, tickets: Tickets, store: Store) -> Self {
+        let people = People::new(store.clone());
         Self(Arc::new(Shared {
             api: tokens.api.hash(),
             hook: tokens.hook.hash(),
-            tickets: Tickets::new(tokens),
+            tickets,
             launch_codes: LaunchCodes::default(),
-            pairings: Pairings::default(),
-            devices: Devices::new(store),
+            pairings: Pairings::new(store.clone()),
+            devices: Devices::new(store, people.clone()),
+            people,
             throttle: Throttle::default(),
         }))
     }
@@ -103,8 +132,8 @@ impl Access {
     /// Who presents this credential at this entrance; `None` if it is not good there. `agent` is the client's name for itself.
     ///
     /// On the socket no credential is needed, because the kernel vouches for the user. The tokens of `daemon.json` count on this machine
-    /// only: they are never meant to leave it. From elsewhere, only devices that were paired are let in. A ticket counts everywhere,
-    /// because its button may be pressed anywhere.
+    /// only: they are never meant to leave it. From elsewhere, only devices that were paired and other machines are let in. A ticket
+    /// counts everywhere, because its button may be pressed anywhere.
     pub async fn identify(
         &self,
         entrance: Entrance,
@@ -126,8 +155,15 @@ impl Access {
             return Ok(Some(Caller::Hook));
         }
         let device = self.0.devices.find(presented).await?;
-        let device = device.filter(|device| entrance.is_local() || device.kind == DeviceKind::Paired);
-        Ok(device.map(|device| Caller::with_device(device, agent)))
+        Ok(device.and_then(|device| match device.kind {
+            DeviceKind::Host => Some(Caller::Host { id: device.id, host: Host::new(&device.name) }),
+            DeviceKind::Page if !entrance.is_local() => None,
+            DeviceKind::Page | DeviceKind::Paired => {
+                let rights =
+                    device.person.as_ref().map_or(Rights::EVERYTHING, |person| self.0.people.rights_of(person));
+                Some(Caller::with_device(device, rights, agent))
+            }
+        }))
     }
 
     /// Notes that somebody failed to show a good credential. If that was one time too many, it returns how long they have to wait.
@@ -161,59 +197,64 @@ impl Access {
             return Err(SignInError::BadCode);
         }
         let token = Token::generate()?;
-        self.0.devices.add(device_name(name, agent), DeviceKind::Page, &token).await?;
+        self.0.devices.add(device_name(name, agent), DeviceKind::Page, None, &token).await?;
         Ok(token)
     }
 
-    /// Makes a code that lets one device in. The device is called `name`, or else what it calls itself.
-    pub fn begin_pairing(&self, name: Option<&str>) -> Result<NewPairing, getrandom::Error> {
-        self.0.pairings.begin(name.and_then(harmless), Instant::now())
+    /// Makes a code that lets one device in. The device is called `name`, or else what it calls itself. It belongs to `person`, or to
+    /// nobody.
+    pub async fn begin_pairing(&self, name: Option<&str>, person: Option<i64>) -> Result<NewPairing, PairingError> {
+        self.0.pairings.begin(name.and_then(harmless), person).await
     }
 
     /// How far a pairing has come, and the name of its device; `None` if there is no such pairing.
-    pub fn look(&self, id: &str) -> Option<(Stage, Option<String>)> {
-        self.0.pairings.look(id, Instant::now())
+    pub async fn look(&self, id: &str) -> Result<Option<(Stage, Option<String>)>, StoreError> {
+        self.0.pairings.look(id).await
     }
 
     /// Returns once a device has claimed the code of this pairing, or none can any more.
-    pub async fn until_claimed(&self, id: &str) {
-        self.0.pairings.until_claimed(id).await;
+    pub async fn until_claimed(&self, id: &str) -> Result<(), StoreError> {
+        self.0.pairings.until_claimed(id).await
     }
 
     /// A person types the digits that the device shows; `None` if there is no such pairing.
-    pub fn confirm(&self, id: &str, typed: &str) -> Result<Option<Check>, getrandom::Error> {
-        self.0.pairings.confirm(id, typed, Instant::now())
+    pub async fn confirm(&self, id: &str, typed: &str) -> Result<Option<Check>, StoreError> {
+        self.0.pairings.confirm(id, typed).await
     }
 
     /// A person refuses to let the device in; `false` if it is too late for that.
-    pub fn refuse(&self, id: &str) -> bool {
-        self.0.pairings.refuse(id, Instant::now())
+    pub async fn refuse(&self, id: &str) -> Result<bool, StoreError> {
+        self.0.pairings.refuse(id).await
     }
 
     /// A device shows the code of a pairing; `None` if the code is not good, or not any more.
-    pub fn claim(
+    pub async fn claim(
         &self,
         code: &str,
         name: Option<&str>,
         agent: Option<&str>,
-    ) -> Result<Option<Claim>, getrandom::Error> {
-        self.0.pairings.claim(code, device_name(name, agent), Instant::now())
+    ) -> Result<Option<Claim>, PairingError> {
+        self.0.pairings.claim(code, device_name(name, agent)).await
     }
 
     /// Returns once the person has decided about this claim, or it is too late.
-    pub async fn until_decided(&self, claim: &str) {
-        self.0.pairings.until_decided(TokenHash::of(claim.as_bytes())).await;
+    pub async fn until_decided(&self, claim: &str) -> Result<(), StoreError> {
+        self.0.pairings.until_decided(TokenHash::of(claim.as_bytes())).await
     }
 
     /// A device comes for its token. The first time, it is put on the list of devices. Two requests with the same claim may do that at
     /// the same time; the device is on the list once.
     pub async fn fetch(&self, claim: &str) -> Result<Fetched, StoreError> {
+        let Some(token) = pairing::token_of(claim) else { return Ok(Fetched::Gone) };
         let claim = TokenHash::of(claim.as_bytes());
-        match self.0.pairings.fetch(claim, Instant::now()) {
-            Fetch::Granted { name, token, is_listed } => {
+        match self.0.pairings.fetch(claim).await? {
+            Fetch::Granted { name, person, is_listed } => {
                 if !is_listed {
-                    let id = self.0.devices.add(name, DeviceKind::Paired, &token).await?;
-                    self.0.pairings.note_listed(claim, Instant::now());
+                    // The person may have been removed meanwhile.
+                    let Some(id) = self.0.devices.add(name, DeviceKind::Paired, person, &token).await? else {
+                        return Ok(Fetched::Gone);
+                    };
+                    self.0.pairings.note_listed(claim).await?;
                     tracing::info!(id, "a device was paired");
                 }
                 Ok(Fetched::Token(token))
@@ -224,14 +265,75 @@ impl Access {
         }
     }
 
-    /// The devices that are signed in, oldest first.
+    /// The browsers and phones that are signed in, oldest first.
     pub async fn devices(&self) -> Result<Vec<Device>, StoreError> {
-        self.0.devices.list().await
+        self.listed(|kind| kind != DeviceKind::Host).await
+    }
+
+    /// The machines that have a host token, oldest first.
+    pub async fn hosts(&self) -> Result<Vec<Device>, StoreError> {
+        self.listed(|kind| kind == DeviceKind::Host).await
+    }
+
+    async fn listed(&self, wanted: impl Fn(DeviceKind) -> bool) -> Result<Vec<Device>, StoreError> {
+        let mut devices = self.0.devices.list().await?;
+        devices.retain(|device| wanted(device.kind));
+        Ok(devices)
+    }
+
+    /// Makes a token for the daemon of another machine. That daemon asks here under this name, and does nothing else.
+    pub async fn add_host(&self, name: Host) -> Result<(i64, Token), AddHostError> {
+        if name == *self.0.devices.own_host() {
+            return Err(AddHostError::Own);
+        }
+        let token = Token::generate()?;
+        let id = self.0.devices.add_host(name, &token).await?.ok_or(AddHostError::Taken)?;
+        Ok((id, token))
+    }
+
+    /// Takes the token of a machine back; `false` if there is none with this name. Its link ends at once.
+    pub async fn revoke_host(&self, name: &str) -> Result<bool, StoreError> {
+        match self.hosts().await?.into_iter().find(|host| host.name == name) {
+            Some(host) => self.revoke(host.id).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Notes that the machine with this id is there.
+    pub fn host_is_here(&self, id: i64) {
+        self.0.devices.is_here(id);
     }
 
     /// Signs a device out; `false` if there is none with this id. Its token is refused from now on.
     pub async fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         self.0.devices.revoke(id).await
+    }
+
+    /// Adds a person who may do what they are granted.
+    pub async fn add_person(&self, name: &str, grants: Vec<Grant>) -> Result<Person, PersonError> {
+        self.0.people.add(name, grants).await
+    }
+
+    /// The people, in the order in which they were added.
+    pub async fn people(&self) -> Result<Vec<Person>, StoreError> {
+        self.0.people.list().await
+    }
+
+    /// The person with this id.
+    pub async fn person(&self, id: i64) -> Result<Person, PersonError> {
+        self.0.people.find(id).await
+    }
+
+    /// Replaces what a person may do. It counts at once, also for what is under way.
+    pub async fn set_grants(&self, id: i64, grants: Vec<Grant>) -> Result<Person, PersonError> {
+        self.0.people.set_grants(id, grants).await
+    }
+
+    /// Forgets a person. Their devices are signed out. Returns how many these were.
+    pub async fn remove_person(&self, id: i64) -> Result<usize, PersonError> {
+        let devices = self.0.people.remove(id).await?;
+        self.0.devices.are_removed(&devices);
+        Ok(devices.len())
     }
 
     /// Returns when the device is signed out, at once if it was before.

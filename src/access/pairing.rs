@@ -4,18 +4,20 @@
 //! The person types the digits where the code was made. So the device that is let in is the one in the person's hand, whoever else has
 //! seen the code. Only then does the device get its token.
 //!
-//! There is no I/O here. The time is handed in, except where something is waited for.
+//! There is no I/O here, and the time is handed in. `pairings` keeps the list where all daemons of a store see it. So the list holds no
+//! secret: the token of a device is made from the claim, which only the device has.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::watch;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 
-use super::{Expiring, Token, TokenHash};
+use super::{MacKey, Token, TokenHash};
 
 /// How long a code can be claimed; then how long the digits can be confirmed; then how long the token can be fetched.
-const STEP: Duration = Duration::from_secs(5 * 60);
+const STEP: SignedDuration = SignedDuration::from_mins(5);
 /// Three steps, and one more to tell both sides how it ended.
-const LIFETIME: Duration = STEP.saturating_mul(4);
+const LIFETIME: SignedDuration = SignedDuration::from_mins(20);
 /// How often the digits may be wrong, the last time included.
 const ATTEMPTS: u8 = 3;
 /// Nobody needs more at once.
@@ -23,6 +25,8 @@ const MAX_PAIRINGS: usize = 16;
 /// 128 bits: the QR code still fits into a terminal.
 const CODE: usize = 32;
 const ID: usize = 12;
+/// Another use of a claim must not give the same token.
+const TOKEN_PURPOSE: &[u8] = b"answerback: the token of a paired device";
 
 /// A pairing that has begun.
 #[derive(Debug)]
@@ -71,12 +75,13 @@ pub enum Check {
 }
 
 /// The state of a claim.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fetch {
-    /// The device is let in. The same claim always gets the same token, because a device that slept through the first reply asks again.
+    /// The device is let in. It may come again, because it may have slept through the first reply.
     Granted {
         name: String,
-        token: Token,
+        /// Whose device it is.
+        person: Option<i64>,
         /// Whether the device is on the list already.
         is_listed: bool,
     },
@@ -88,27 +93,30 @@ pub(super) enum Fetch {
     Gone,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Pairing {
     id: String,
     code: TokenHash,
     /// The person's name for the device, or else the device's own.
     name: Option<String>,
+    /// The person who will have the device.
+    person: Option<i64>,
     state: State,
+    began_at: Timestamp,
     /// The end of the present step.
-    until: Instant,
+    until: Timestamp,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Waiting,
     Claimed { claim: TokenHash, check: String, wrong: u8 },
-    Confirmed { claim: TokenHash, token: Token, is_listed: bool },
+    Confirmed { claim: TokenHash, is_listed: bool },
     Refused { claim: Option<TokenHash> },
 }
 
 impl Pairing {
-    fn stage(&self, now: Instant) -> Stage {
+    fn stage(&self, now: Timestamp) -> Stage {
         match self.state {
             State::Confirmed { .. } => Stage::Confirmed,
             State::Refused { .. } => Stage::Refused,
@@ -116,6 +124,10 @@ impl Pairing {
             State::Waiting => Stage::Waiting,
             State::Claimed { .. } => Stage::Claimed,
         }
+    }
+
+    fn is_known(&self, now: Timestamp) -> bool {
+        now.duration_since(self.began_at) < LIFETIME
     }
 
     fn claim(&self) -> Option<TokenHash> {
@@ -126,7 +138,7 @@ impl Pairing {
         }
     }
 
-    fn go_on(&mut self, state: State, now: Instant) {
+    fn go_on(&mut self, state: State, now: Timestamp) {
         self.state = state;
         self.until = now + STEP;
     }
@@ -135,7 +147,7 @@ impl Pairing {
         self.state = State::Refused { claim: self.claim() };
     }
 
-    fn check(&mut self, typed: &str, token: Token, now: Instant) -> Check {
+    fn check(&mut self, typed: &str, now: Timestamp) -> Check {
         let is_over = self.stage(now) != Stage::Claimed;
         let State::Claimed { claim, check, wrong } = &mut self.state else { return Check::Over };
         if is_over {
@@ -143,7 +155,7 @@ impl Pairing {
         }
         if *check == typed {
             let claim = *claim;
-            self.go_on(State::Confirmed { claim, token, is_listed: false }, now);
+            self.go_on(State::Confirmed { claim, is_listed: false }, now);
             return Check::Right;
         }
         *wrong += 1;
@@ -154,123 +166,105 @@ impl Pairing {
         Check::Over
     }
 
-    fn fetch(&self, now: Instant) -> Fetch {
+    fn fetch(&self, now: Timestamp) -> Fetch {
         match &self.state {
             State::Refused { .. } => Fetch::Refused,
             _ if now >= self.until => Fetch::Gone,
-            State::Confirmed { token, is_listed, .. } => {
-                let name = self.name.clone().unwrap_or_default();
-                Fetch::Granted { name, token: token.clone(), is_listed: *is_listed }
+            State::Confirmed { is_listed, .. } => {
+                let (name, person) = (self.name.clone().unwrap_or_default(), self.person);
+                Fetch::Granted { name, person, is_listed: *is_listed }
             }
             State::Waiting | State::Claimed { .. } => Fetch::Waiting,
         }
     }
 }
 
-/// The pairings under way, and those that were over a moment ago.
-#[derive(Debug)]
-pub(super) struct Pairings {
-    all: Expiring<Pairing>,
-    changes: watch::Sender<()>,
+/// The token of the device that has this claim. The same claim always gives the same token.
+pub(super) fn token_of(claim: &str) -> Option<Token> {
+    Token::parse(&MacKey::new(claim.as_bytes()).sign_hex(&[TOKEN_PURPOSE]))
 }
 
-impl Default for Pairings {
-    fn default() -> Self {
-        Self { all: Expiring::new(MAX_PAIRINGS, LIFETIME), changes: watch::Sender::default() }
-    }
+/// The secrets of a new pairing.
+pub(super) fn new_pairing() -> Result<NewPairing, getrandom::Error> {
+    let random = Token::generate()?;
+    let (code, rest) = random.reveal().split_at(CODE);
+    Ok(NewPairing { id: rest[..ID].to_owned(), code: code.to_owned(), good_for: STEP.unsigned_abs() })
 }
 
-impl Pairings {
-    /// Makes a code.
-    pub(super) fn begin(&self, name: Option<String>, now: Instant) -> Result<NewPairing, getrandom::Error> {
-        let random = Token::generate()?;
-        let (code, rest) = random.reveal().split_at(CODE);
-        let new = NewPairing { id: rest[..ID].to_owned(), code: code.to_owned(), good_for: STEP };
-        let code = TokenHash::of(code.as_bytes());
-        self.all.add(Pairing { id: new.id.clone(), code, name, state: State::Waiting, until: now + STEP }, now);
-        Ok(new)
+/// The secrets of a new claim.
+pub(super) fn new_claim() -> Result<Claim, getrandom::Error> {
+    Ok(Claim { claim: Token::generate()?, check: six_digits()? })
+}
+
+/// The pairings under way, and those that were over a moment ago. Oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct PairingList(Vec<Pairing>);
+
+impl PairingList {
+    /// Adds a pairing. If there are too many, the oldest gives way.
+    pub(super) fn begin(&mut self, new: &NewPairing, name: Option<String>, person: Option<i64>, now: Timestamp) {
+        self.0.retain(|pairing| pairing.is_known(now));
+        self.0.drain(..(self.0.len() + 1).saturating_sub(MAX_PAIRINGS));
+        let (id, code) = (new.id.clone(), TokenHash::of(new.code.as_bytes()));
+        self.0.push(Pairing { id, code, name, person, state: State::Waiting, began_at: now, until: now + STEP });
     }
 
-    /// A device shows the code; `None` if the code is not good, or not any more.
-    pub(super) fn claim(&self, code: &str, name: String, now: Instant) -> Result<Option<Claim>, getrandom::Error> {
-        let claim = Claim { claim: Token::generate()?, check: six_digits()? };
+    fn find(&mut self, now: Timestamp, is_it: impl Fn(&Pairing) -> bool) -> Option<&mut Pairing> {
+        self.0.iter_mut().find(|pairing| pairing.is_known(now) && is_it(pairing))
+    }
+
+    /// A device shows the code; `false` if the code is not good, or not any more.
+    pub(super) fn claim(&mut self, code: &str, name: String, claim: &Claim, now: Timestamp) -> bool {
         let code = TokenHash::of(code.as_bytes());
-        let is_it = |pairing: &Pairing| pairing.code == code && pairing.stage(now) == Stage::Waiting;
-        let claimed = self.all.with(now, is_it, |pairing| {
-            pairing.name.get_or_insert(name);
-            let state = State::Claimed { claim: claim.claim.hash(), check: claim.check.clone(), wrong: 0 };
-            pairing.go_on(state, now);
-        });
-        self.changes.send_if_modified(|()| claimed.is_some());
-        Ok(claimed.map(|()| claim))
+        let Some(pairing) = self.find(now, |it| it.code == code && it.stage(now) == Stage::Waiting) else {
+            return false;
+        };
+        pairing.name.get_or_insert(name);
+        pairing.go_on(State::Claimed { claim: claim.claim.hash(), check: claim.check.clone(), wrong: 0 }, now);
+        true
     }
 
     /// How far a pairing has come, and the name of its device; `None` if there is no such pairing.
-    pub(super) fn look(&self, id: &str, now: Instant) -> Option<(Stage, Option<String>)> {
-        self.all.with(now, |pairing| pairing.id == id, |pairing| (pairing.stage(now), pairing.name.clone()))
+    pub(super) fn look(&mut self, id: &str, now: Timestamp) -> Option<(Stage, Option<String>)> {
+        self.find(now, |pairing| pairing.id == id).map(|pairing| (pairing.stage(now), pairing.name.clone()))
     }
 
-    /// A person types the digits that the device shows; `None` if there is no such pairing. Without randomness nobody is let in.
-    pub(super) fn confirm(&self, id: &str, typed: &str, now: Instant) -> Result<Option<Check>, getrandom::Error> {
-        let token = Token::generate()?;
-        let check = self.all.with(now, |pairing| pairing.id == id, |pairing| pairing.check(typed, token, now));
-        self.changes.send_if_modified(|()| check.is_some());
-        Ok(check)
+    /// A person types the digits that the device shows; `None` if there is no such pairing.
+    pub(super) fn confirm(&mut self, id: &str, typed: &str, now: Timestamp) -> Option<Check> {
+        self.find(now, |pairing| pairing.id == id).map(|pairing| pairing.check(typed, now))
     }
 
     /// A person refuses to let the device in; `false` if it is too late for that.
-    pub(super) fn refuse(&self, id: &str, now: Instant) -> bool {
+    pub(super) fn refuse(&mut self, id: &str, now: Timestamp) -> bool {
         let is_undecided = |pairing: &Pairing| matches!(pairing.stage(now), Stage::Waiting | Stage::Claimed);
-        let is_it = |pairing: &Pairing| pairing.id == id && is_undecided(pairing);
-        let refused = self.all.with(now, is_it, Pairing::refuse).is_some();
-        self.changes.send_if_modified(|()| refused);
-        refused
+        self.find(now, |pairing| pairing.id == id && is_undecided(pairing)).map(Pairing::refuse).is_some()
     }
 
     /// A device comes for its token.
-    pub(super) fn fetch(&self, claim: TokenHash, now: Instant) -> Fetch {
-        let fetched = self.all.with(now, |pairing| pairing.claim() == Some(claim), |pairing| pairing.fetch(now));
-        fetched.unwrap_or(Fetch::Gone)
+    pub(super) fn fetch(&mut self, claim: TokenHash, now: Timestamp) -> Fetch {
+        self.find(now, |pairing| pairing.claim() == Some(claim)).map_or(Fetch::Gone, |pairing| pairing.fetch(now))
     }
 
     /// Notes that the device is on the list. It is put there once, so a revoked device does not come back with an old claim.
-    pub(super) fn note_listed(&self, claim: TokenHash, now: Instant) {
-        self.all.with(
-            now,
-            |pairing| pairing.claim() == Some(claim),
-            |pairing| {
-                if let State::Confirmed { is_listed, .. } = &mut pairing.state {
-                    *is_listed = true;
-                }
-            },
-        );
-    }
-
-    /// Returns once a device has claimed the code of this pairing, or none can any more.
-    pub(super) async fn until_claimed(&self, id: &str) {
-        self.while_some(|now| {
-            let is_waiting = |pairing: &Pairing| pairing.id == id && pairing.stage(now) == Stage::Waiting;
-            self.all.with(now, is_waiting, |pairing| pairing.until)
-        })
-        .await;
-    }
-
-    /// Returns once the person has decided about this claim, or it is too late.
-    pub(super) async fn until_decided(&self, claim: TokenHash) {
-        self.while_some(|now| {
-            let is_waiting = |pairing: &Pairing| pairing.claim() == Some(claim) && pairing.stage(now) == Stage::Claimed;
-            self.all.with(now, is_waiting, |pairing| pairing.until)
-        })
-        .await;
-    }
-
-    /// Waits for as long as there is an end to wait for. Each change and that end are reasons to look again.
-    async fn while_some(&self, end: impl Fn(Instant) -> Option<Instant>) {
-        // Before the first look, so that no change falls between the two.
-        let mut changes = self.changes.subscribe();
-        while let Some(end) = end(Instant::now()) {
-            drop(tokio::time::timeout_at(end.into(), changes.changed()).await);
+    pub(super) fn note_listed(&mut self, claim: TokenHash, now: Timestamp) {
+        if let Some(pairing) = self.find(now, |pairing| pairing.claim() == Some(claim))
+            && let State::Confirmed { is_listed, .. } = &mut pairing.state
+        {
+            *is_listed = true;
         }
+    }
+
+    /// Until when a device can claim the code of this pairing; `None` if none can any more.
+    pub(super) fn claimable_until(&mut self, id: &str, now: Timestamp) -> Option<Timestamp> {
+        let waits = |pairing: &Pairing| pairing.id == id && pairing.stage(now) == Stage::Waiting;
+        self.find(now, waits).map(|pairing| pairing.until)
+    }
+
+    /// Until when the person can decide about this claim; `None` if they have decided, or cannot any more.
+    pub(super) fn decidable_until(&mut self, claim: TokenHash, now: Timestamp) -> Option<Timestamp> {
+        let waits = |pairing: &Pairing| pairing.claim() == Some(claim) && pairing.stage(now) == Stage::Claimed;
+        self.find(now, waits).map(|pairing| pairing.until)
     }
 }
 
@@ -283,101 +277,107 @@ fn six_digits() -> Result<String, getrandom::Error> {
 mod tests {
     use super::*;
 
-    fn claimed(pairings: &Pairings, now: Instant) -> (NewPairing, Claim) {
-        let new = pairings.begin(None, now).unwrap();
-        let claim = pairings.claim(&new.code, "Phone".into(), now).unwrap().unwrap();
+    fn begun(pairings: &mut PairingList, name: Option<&str>, now: Timestamp) -> NewPairing {
+        let new = new_pairing().unwrap();
+        pairings.begin(&new, name.map(Into::into), Some(7), now);
+        new
+    }
+
+    fn try_claim(pairings: &mut PairingList, code: &str, name: &str, now: Timestamp) -> Option<Claim> {
+        let claim = new_claim().unwrap();
+        pairings.claim(code, name.into(), &claim, now).then_some(claim)
+    }
+
+    fn claimed(pairings: &mut PairingList, now: Timestamp) -> (NewPairing, Claim) {
+        let new = begun(pairings, None, now);
+        let claim = try_claim(pairings, &new.code, "Phone", now).unwrap();
         (new, claim)
     }
 
-    /// The device's name, its token, and whether it is on the list; `None` if there is no token.
-    fn fetched(pairings: &Pairings, claim: &Claim, now: Instant) -> Option<(String, String, bool)> {
+    /// The device's name, and whether it is on the list; `None` if it is not let in.
+    fn fetched(pairings: &mut PairingList, claim: &Claim, now: Timestamp) -> Option<(String, bool)> {
         match pairings.fetch(claim.claim.hash(), now) {
-            Fetch::Granted { name, token, is_listed } => Some((name, token.reveal().to_owned(), is_listed)),
+            Fetch::Granted { name, person: Some(7), is_listed } => Some((name, is_listed)),
             _ => None,
         }
     }
 
-    fn confirm(pairings: &Pairings, id: &str, typed: &str, now: Instant) -> Option<Check> {
-        pairings.confirm(id, typed, now).unwrap()
-    }
-
-    fn stage(pairings: &Pairings, id: &str, now: Instant) -> Stage {
+    fn stage(pairings: &mut PairingList, id: &str, now: Timestamp) -> Stage {
         pairings.look(id, now).unwrap().0
     }
 
     #[test]
     fn a_device_that_shows_the_right_digits_is_let_in() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let (new, claim) = claimed(&pairings, now);
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let (new, claim) = claimed(&mut pairings, now);
         assert!(claim.check.len() == 6 && claim.check.bytes().all(|byte| byte.is_ascii_digit()));
         assert_eq!(pairings.look(&new.id, now), Some((Stage::Claimed, Some("Phone".into()))));
         assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Waiting));
-        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Right));
-        let (name, token, is_listed) = fetched(&pairings, &claim, now).unwrap();
-        assert_eq!((name.as_str(), is_listed), ("Phone", false));
+        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Right));
+        assert_eq!(fetched(&mut pairings, &claim, now), Some(("Phone".into(), false)));
         // It may have slept through the reply, and asks again.
         pairings.note_listed(claim.claim.hash(), now);
-        assert_eq!(fetched(&pairings, &claim, now), Some((name, token, true)));
-        assert_eq!(stage(&pairings, &new.id, now), Stage::Confirmed);
+        assert_eq!(fetched(&mut pairings, &claim, now), Some(("Phone".into(), true)));
+        assert_eq!(stage(&mut pairings, &new.id, now), Stage::Confirmed);
         assert!(!pairings.refuse(&new.id, now));
     }
 
     #[test]
     fn a_code_is_good_once_and_not_for_long() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let (new, _) = claimed(&pairings, now);
-        assert!(pairings.claim(&new.code, "Another".into(), now).unwrap().is_none());
-        assert!(pairings.claim("guess", "Another".into(), now).unwrap().is_none());
-        let late = pairings.begin(None, now).unwrap();
-        assert!(pairings.claim(&late.code, "Late".into(), now + STEP).unwrap().is_none());
-        assert_eq!(stage(&pairings, &late.id, now + STEP), Stage::Expired);
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let (new, _) = claimed(&mut pairings, now);
+        assert!(try_claim(&mut pairings, &new.code, "Another", now).is_none());
+        assert!(try_claim(&mut pairings, "guess", "Another", now).is_none());
+        let late = begun(&mut pairings, None, now);
+        assert!(try_claim(&mut pairings, &late.code, "Late", now + STEP).is_none());
+        assert_eq!(stage(&mut pairings, &late.id, now + STEP), Stage::Expired);
         assert_eq!(pairings.look(&late.id, now + LIFETIME), None);
     }
 
     #[test]
     fn the_third_wrong_attempt_is_the_last() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let (new, claim) = claimed(&pairings, now);
-        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Wrong(2)));
-        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Wrong(1)));
-        assert_eq!(confirm(&pairings, &new.id, "wrong", now), Some(Check::Over));
-        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Over));
-        assert_eq!(stage(&pairings, &new.id, now), Stage::Refused);
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let (new, claim) = claimed(&mut pairings, now);
+        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Wrong(2)));
+        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Wrong(1)));
+        assert_eq!(pairings.confirm(&new.id, "wrong", now), Some(Check::Over));
+        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Over));
+        assert_eq!(stage(&mut pairings, &new.id, now), Stage::Refused);
         assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused));
-        assert_eq!(confirm(&pairings, "nobody", "123456", now), None);
+        assert_eq!(pairings.confirm("nobody", "123456", now), None);
     }
 
     #[test]
     fn a_person_can_say_no_and_be_too_late() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let (new, claim) = claimed(&pairings, now);
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let (new, claim) = claimed(&mut pairings, now);
         assert!(pairings.refuse(&new.id, now));
         assert!(matches!(pairings.fetch(claim.claim.hash(), now), Fetch::Refused));
-        let unclaimed = pairings.begin(None, now).unwrap();
+        let unclaimed = begun(&mut pairings, None, now);
         assert!(pairings.refuse(&unclaimed.id, now));
-        assert!(pairings.claim(&unclaimed.code, "Phone".into(), now).unwrap().is_none());
+        assert!(try_claim(&mut pairings, &unclaimed.code, "Phone", now).is_none());
 
-        let (new, claim) = claimed(&pairings, now);
-        assert_eq!(confirm(&pairings, &new.id, &claim.check, now + STEP), Some(Check::Over));
+        let (new, claim) = claimed(&mut pairings, now);
+        assert_eq!(pairings.confirm(&new.id, &claim.check, now + STEP), Some(Check::Over));
         assert!(matches!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone));
-        let (new, claim) = claimed(&pairings, now);
-        assert_eq!(confirm(&pairings, &new.id, &claim.check, now), Some(Check::Right));
+        let (new, claim) = claimed(&mut pairings, now);
+        assert_eq!(pairings.confirm(&new.id, &claim.check, now), Some(Check::Right));
         assert!(matches!(pairings.fetch(claim.claim.hash(), now + STEP), Fetch::Gone));
     }
 
     #[test]
     fn the_persons_name_counts() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let new = pairings.begin(Some("Mine".into()), now).unwrap();
-        let claim = pairings.claim(&new.code, "Phone".into(), now).unwrap().unwrap();
-        confirm(&pairings, &new.id, &claim.check, now);
-        assert_eq!(fetched(&pairings, &claim, now).unwrap().0, "Mine");
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let new = begun(&mut pairings, Some("Mine"), now);
+        let claim = try_claim(&mut pairings, &new.code, "Phone", now).unwrap();
+        pairings.confirm(&new.id, &claim.check, now);
+        assert_eq!(fetched(&mut pairings, &claim, now).unwrap().0, "Mine");
     }
 
     #[test]
     fn the_oldest_gives_way() {
-        let (pairings, now) = (Pairings::default(), Instant::now());
-        let all: Vec<_> = (0..=MAX_PAIRINGS).map(|_| pairings.begin(None, now).unwrap()).collect();
+        let (mut pairings, now) = (PairingList::default(), Timestamp::now());
+        let all: Vec<_> = (0..=MAX_PAIRINGS).map(|_| begun(&mut pairings, None, now)).collect();
         assert!(pairings.look(&all[0].id, now).is_none() && pairings.look(&all[1].id, now).is_some());
     }
 }

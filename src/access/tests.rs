@@ -3,8 +3,10 @@ use std::net::SocketAddr;
 use tempfile::TempDir;
 
 use super::*;
+use crate::ask::Host;
 use crate::ask::samples::ask;
-use crate::store::samples::in_scratch_dir;
+use crate::store::Role;
+use crate::store::samples::{Network, in_scratch_dir};
 
 const SOCKET: Entrance = Entrance::Socket { process: None };
 const AGENT: Option<&str> = Some("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
@@ -19,7 +21,7 @@ impl World {
     fn new() -> Self {
         let (dir, opening, _) = in_scratch_dir();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
-        let access = Access::new(&tokens, opening.start(Box::new(|_| ())).unwrap());
+        let access = Access::new(&tokens, Tickets::new(&tokens), opening.start(Box::new(|_| ())).unwrap());
         Self { _dir: dir, tokens, access }
     }
 
@@ -29,9 +31,18 @@ impl World {
     }
 
     async fn pair(&self) -> Token {
-        let new = self.access.begin_pairing(None).unwrap();
-        let claim = self.access.claim(&new.code, Some("Phone"), None).unwrap().unwrap();
-        assert_eq!(self.access.confirm(&new.id, &claim.check).unwrap(), Some(Check::Right));
+        self.pair_for(None).await
+    }
+
+    async fn claimed(&self, person: Option<i64>) -> (NewPairing, Claim) {
+        let new = self.access.begin_pairing(None, person).await.unwrap();
+        let claim = self.access.claim(&new.code, Some("Phone"), None).await.unwrap().unwrap();
+        (new, claim)
+    }
+
+    async fn pair_for(&self, person: Option<i64>) -> Token {
+        let (new, claim) = self.claimed(person).await;
+        assert_eq!(self.access.confirm(&new.id, &claim.check).await.unwrap(), Some(Check::Right));
         match self.access.fetch(claim.claim.reveal()).await.unwrap() {
             Fetched::Token(token) => token,
             other => panic!("{other:?}"),
@@ -110,16 +121,94 @@ async fn a_revoked_device_is_refused_and_its_waits_end() {
     assert_eq!(world.access.devices().await.unwrap().len(), 1);
 }
 
+fn grant(role: Role, project: Option<&str>) -> Vec<Grant> {
+    vec![Grant { role, project: project.map(Into::into) }]
+}
+
+#[tokio::test]
+async fn a_device_has_the_rights_of_its_person_and_they_change_at_once() {
+    let world = World::new();
+    let anna = world.access.add_person(" Anna\n", grant(Role::View, Some("/srv/*"))).await.unwrap();
+    assert_eq!(anna.name, "Anna");
+    let token = world.pair_for(Some(anna.id)).await;
+    let caller = world.identify(local(), Some(token.reveal())).await.unwrap();
+    assert_eq!((caller.person(), caller.source().unwrap().person.as_deref()), (Some(anna.id), Some("Anna")));
+    let host = Host::new("box");
+    let may = |role, path| caller.rights().allow(role, &host, Some(path));
+    assert!(may(Role::View, "/srv/shop") && !may(Role::Answer, "/srv/shop") && !may(Role::View, "/home"));
+    let mut rights = caller.rights().clone();
+    let changed = world.access.set_grants(anna.id, grant(Role::Answer, Some("/home"))).await.unwrap();
+    rights.changed().await;
+    assert!(may(Role::Answer, "/home") && !may(Role::View, "/srv/shop"));
+    assert!(changed.revision > anna.revision && rights.revision() == Some(changed.revision));
+    // A request that has read the grants before the change, and comes to use them after it.
+    world.access.0.people.rights_of(&anna);
+    assert!(may(Role::Answer, "/home") && !may(Role::View, "/srv/shop"));
+    let unknown = world.access.set_grants(anna.id + 1, grant(Role::View, None)).await;
+    assert!(matches!(unknown, Err(PersonError::Unknown)));
+    let taken = world.access.add_person("Anna", grant(Role::View, None)).await;
+    assert!(matches!(taken, Err(PersonError::NameTaken)));
+    assert!(matches!(world.access.add_person("\u{7}", grant(Role::View, None)).await, Err(PersonError::NoName)));
+    assert!(matches!(world.access.set_grants(anna.id, Vec::new()).await, Err(PersonError::Grants(_))));
+}
+
+#[tokio::test]
+async fn a_person_who_is_removed_is_out_at_once() {
+    let world = World::new();
+    let anna = world.access.add_person("Anna", grant(Role::Admin, None)).await.unwrap();
+    let (token, other) = (world.pair_for(Some(anna.id)).await, world.pair().await);
+    let id = world.identify(local(), Some(token.reveal())).await.unwrap().device().unwrap();
+    let waiting = tokio::spawn(world.access.revoked(id));
+    // Somebody has confirmed this device, and it comes for its token too late.
+    let (new, claim) = world.claimed(Some(anna.id)).await;
+    world.access.confirm(&new.id, &claim.check).await.unwrap();
+    assert_eq!(world.access.remove_person(anna.id).await.unwrap(), 1);
+    waiting.await.unwrap();
+    assert!(world.identify(local(), Some(token.reveal())).await.is_none());
+    assert!(world.identify(local(), Some(other.reveal())).await.is_some());
+    assert!(matches!(world.access.fetch(claim.claim.reveal()).await.unwrap(), Fetched::Gone));
+    assert!(matches!(world.access.remove_person(anna.id).await, Err(PersonError::Unknown)));
+    assert!(matches!(world.access.person(anna.id).await, Err(PersonError::Unknown)));
+}
+
+#[tokio::test]
+async fn what_is_done_about_a_person_at_one_hub_counts_at_the_others() {
+    let network = Network::new();
+    let mut hubs = Vec::new();
+    for name in ["one", "two"] {
+        let store = network.open(name, false).await.0.start(Box::new(|_| ())).unwrap();
+        let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+        hubs.push(Access::new(&tokens, Tickets::new(&tokens), store));
+    }
+    let (one, two) = (&hubs[0], &hubs[1]);
+    let anna = one.add_person("Anna", grant(Role::Answer, None)).await.unwrap();
+    let new = one.begin_pairing(None, Some(anna.id)).await.unwrap();
+    let claim = two.claim(&new.code, Some("Phone"), None).await.unwrap().unwrap();
+    one.confirm(&new.id, &claim.check).await.unwrap();
+    let Fetched::Token(token) = two.fetch(claim.claim.reveal()).await.unwrap() else { panic!("not let in") };
+    let caller = two.identify(local(), Some(token.reveal().as_bytes()), None).await.unwrap().unwrap();
+    assert_eq!((caller.person(), caller.may(Scope::Answer, None)), (Some(anna.id), true));
+    let waiting = tokio::spawn(two.revoked(caller.device().unwrap()));
+    let mut rights = caller.rights().clone();
+    one.set_grants(anna.id, grant(Role::View, None)).await.unwrap();
+    let patience = Duration::from_secs(30);
+    tokio::time::timeout(patience, rights.changed()).await.unwrap();
+    assert!(!caller.may(Scope::Answer, None) && caller.may(Scope::Read, None));
+    assert_eq!(one.remove_person(anna.id).await.unwrap(), 1);
+    tokio::time::timeout(patience, waiting).await.unwrap().unwrap();
+    assert!(two.identify(local(), Some(token.reveal().as_bytes()), None).await.unwrap().is_none());
+}
+
 #[tokio::test]
 async fn a_claim_lists_its_device_once() {
     let world = World::new();
-    let new = world.access.begin_pairing(Some(" My\nphone ")).unwrap();
-    let claim = world.access.claim(&new.code, Some("Phone"), None).unwrap().unwrap();
-    assert_eq!(world.access.look(&new.id), Some((Stage::Claimed, Some("My phone".to_owned()))));
+    let new = world.access.begin_pairing(Some(" My\nphone "), None).await.unwrap();
+    let claim = world.access.claim(&new.code, Some("Phone"), None).await.unwrap().unwrap();
+    assert_eq!(world.access.look(&new.id).await.unwrap(), Some((Stage::Claimed, Some("My phone".to_owned()))));
     let fetch = async || world.access.fetch(claim.claim.reveal()).await.unwrap();
     assert!(matches!(fetch().await, Fetched::Waiting));
-    world.access.confirm(&new.id, &claim.check).unwrap();
-    world.access.until_decided(claim.claim.reveal()).await;
+    world.access.confirm(&new.id, &claim.check).await.unwrap();
+    world.access.until_decided(claim.claim.reveal()).await.unwrap();
     let (Fetched::Token(first), Fetched::Token(second)) = (fetch().await, fetch().await) else { panic!() };
     assert_eq!(first.reveal(), second.reveal());
     let devices = world.access.devices().await.unwrap();

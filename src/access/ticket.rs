@@ -1,10 +1,12 @@
 //! Tickets: each answers one ask, once, and does nothing else. A button in a notification carries a ticket instead of a token, because
 //! strangers' servers see notifications.
 //!
-//! A ticket is `t1.ID.KEY.MAC`. The daemon keeps nothing of it: the secret behind the MAC comes from `tokens.json`. So a ticket outlives
-//! the daemon, and new tokens end all tickets.
+//! A ticket is `t1.ID.KEY.MAC`. The daemon keeps nothing of it: the secret behind the MAC comes from `tokens.json`, or from the store that
+//! several daemons share. So a ticket outlives the daemon, and new tokens end all tickets of a daemon that is alone.
 
 use crate::ask::{Ask, AskId, AskKey};
+
+use crate::store::{Store, StoreError};
 
 use super::{MacKey, Tokens};
 
@@ -28,7 +30,19 @@ pub struct Ticket {
 impl Tickets {
     /// The tickets of an instance.
     pub fn new(tokens: &Tokens) -> Self {
-        Self(MacKey::new(&MacKey::new(tokens.api.reveal().as_bytes()).sign(&[PURPOSE])))
+        Self::of_secret(tokens.api.reveal().as_bytes())
+    }
+
+    /// The tickets of all daemons of a store, or of this instance if it is alone.
+    pub async fn shared(tokens: &Tokens, store: &Store) -> Result<Self, StoreError> {
+        Ok(match store.secret("tickets").await? {
+            Some(secret) => Self::of_secret(&secret),
+            None => Self::new(tokens),
+        })
+    }
+
+    fn of_secret(secret: &[u8]) -> Self {
+        Self(MacKey::new(&MacKey::new(secret).sign(&[PURPOSE])))
     }
 
     /// A ticket for this ask.

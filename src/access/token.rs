@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -61,6 +63,21 @@ impl TokenHash {
     /// The bytes, for the store.
     pub fn bytes(self) -> [u8; 32] {
         self.0
+    }
+}
+
+/// As hexadecimal digits.
+impl Serialize for TokenHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex::encode(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(String::deserialize(deserializer)?, &mut bytes).map_err(D::Error::custom)?;
+        Ok(Self(bytes))
     }
 }
 

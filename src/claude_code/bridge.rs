@@ -7,7 +7,6 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,6 +14,7 @@ use crate::ask::{Ask, AskKey, HTTP_ASKER, Kind, NewAsk};
 use crate::registry::{Attached, NamedCall, OpenError, Registry, Settled, Wait, WaitEnd};
 use crate::store::StoreError;
 
+use super::about::About;
 use super::call::{Call, ReadError};
 use super::changed_file::{self, CurrentFile};
 use super::client::Client;
@@ -31,6 +31,8 @@ pub struct Bridge {
     rules: Rules,
     /// How many more calls may be parked. Each of them keeps a connection open.
     places: Arc<Semaphore>,
+    /// Whether people answer on another machine, which cannot read the records of sessions here.
+    is_edge: bool,
 }
 
 /// The reply to a call.
@@ -60,6 +62,15 @@ pub struct Surroundings {
     pub recorded: Recorded,
     /// Whether a terminal asks at the same time, or can ask instead.
     pub terminal: bool,
+    /// The user and the agent, if they are not of this machine.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// Where an ask of another machine comes from.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    pub user: Option<String>,
+    pub agent: Option<String>,
 }
 
 /// The connection of a call.
@@ -113,6 +124,13 @@ pub struct Waited {
     end: Option<WaitEnd>,
 }
 
+impl Waited {
+    /// Whether the hook is to ask again, because its ask is gone.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.end, Some(WaitEnd::Lost))
+    }
+}
+
 impl ParkedCall {
     /// Tells the hook that it is parked. Then it waits until the ask is settled or the hook hangs up.
     pub async fn wait(self, line: &impl Line) -> Waited {
@@ -128,9 +146,10 @@ impl ParkedCall {
 }
 
 impl Bridge {
-    /// At most `places` calls wait at the same time.
-    pub fn new(registry: Registry, rules: Rules, places: usize) -> Self {
-        Self { registry, rules, places: Arc::new(Semaphore::new(places)) }
+    /// At most `places` calls wait at the same time. `is_edge`: what is known about a session is sent along with its asks, because people
+    /// answer on another machine.
+    pub fn new(registry: Registry, rules: Rules, places: usize, is_edge: bool) -> Self {
+        Self { registry, rules, places: Arc::new(Semaphore::new(places)), is_edge }
     }
 
     /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
@@ -162,6 +181,8 @@ impl Bridge {
             Some(WaitEnd::Deferred) => Ok(Some(reply::deferred())),
             // The hook is gone, and nobody reads the reply.
             None => Ok(None),
+            // No decision: an asker that cannot ask again shows its own dialog.
+            Some(WaitEnd::Lost) => Ok(None),
         }
     }
 
@@ -184,12 +205,15 @@ impl Bridge {
             Some(path) => changed_file::read(path).await,
             None => CurrentFile::Unseen,
         };
-        let (now, is_own) = (Timestamp::now(), call.is_our_own());
+        let (now, is_own) = (self.registry.now(), call.is_our_own());
         if let Some(process) = sighting(&call, now) {
             self.registry.saw(process);
         }
         let mode = call.client.mode.clone();
-        let event = event(call, body.as_ref(), version, &file, self.rules, now)?;
+        let mut event = event(call, body.as_ref(), version, &file, self.rules, now)?;
+        if let Some(new) = event.new_ask().filter(|_| self.is_edge) {
+            send_along(new).await;
+        }
         drop((body, file));
         // An ask proves it by itself.
         if !is_own && !event.opens_ask() {
@@ -313,13 +337,36 @@ impl Bridge {
 
     /// The situation in which an ask came up.
     pub async fn surroundings(&self, ask: &Ask) -> Result<Surroundings, StoreError> {
-        let Some(call) = Call::kept(&self.registry.detail(ask.id).await?) else { return Ok(Surroundings::default()) };
+        let detail = self.registry.detail(ask.id).await?;
+        if ask.host != *self.registry.host() {
+            return Ok(surroundings_elsewhere(ask, &detail));
+        }
+        let Some(call) = Call::kept(&detail) else { return Ok(Surroundings::default()) };
         let recorded = match call.transcript() {
             Some(path) => transcript::about(path, ask.key.session(), ask.key.tool_use_id()).await,
             None => Recorded::default(),
         };
         let terminal = ask.racing || (call.client.is_attended() && !ask.deferred);
-        Ok(Surroundings { recorded, terminal })
+        Ok(Surroundings { recorded, terminal, elsewhere: None })
+    }
+}
+
+/// Adds what is known about the session to an ask.
+async fn send_along(new: &mut NewAsk) {
+    let Some(call) = Call::kept(&new.detail) else { return };
+    let about = About::of(&call, new.key.session(), new.key.tool_use_id()).await;
+    if let Some(detail) = Call::keep_with(&new.detail, about) {
+        new.detail = detail;
+    }
+}
+
+/// What came along with an ask of another machine. No file is read: the paths in the call are paths of that machine.
+fn surroundings_elsewhere(ask: &Ask, detail: &str) -> Surroundings {
+    let About { said, branch, title, attended, user, agent } = Call::kept_about(detail).unwrap_or_default();
+    Surroundings {
+        recorded: Recorded { said, branch, title },
+        terminal: ask.racing || (attended && !ask.deferred),
+        elsewhere: Some(Elsewhere { user, agent }),
     }
 }
 

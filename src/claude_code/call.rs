@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::ask::DEMO_SESSION;
 use crate::registry::NamedCall;
 
+use super::about::About;
 use super::client::Client;
 use super::kinds::PROBE_TOOL;
 use super::version::Version;
@@ -97,6 +98,9 @@ pub(super) struct BatchCall {
 #[derive(Serialize, Deserialize)]
 struct Kept<'a> {
     client: Client,
+    /// Only with asks of another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    about: Option<About>,
     #[serde(borrow)]
     hook: &'a RawValue,
 }
@@ -130,7 +134,7 @@ impl Call {
 
     /// The text to keep with the ask. `body` is what the call was read from.
     pub(super) fn to_keep(&self, body: &[u8]) -> Result<String, ReadError> {
-        let kept = Kept { client: self.client.clone(), hook: serde_json::from_slice(body)? };
+        let kept = Kept { client: self.client.clone(), about: None, hook: serde_json::from_slice(body)? };
         Ok(serde_json::to_string(&kept)?)
     }
 
@@ -138,6 +142,17 @@ impl Call {
     pub(super) fn kept(detail: &str) -> Option<Self> {
         let kept: Kept<'_> = serde_json::from_str(detail).ok()?;
         Some(Self { hook: serde_json::from_str(kept.hook.get()).ok()?, client: kept.client })
+    }
+
+    /// The text to keep, with what is known about the session.
+    pub(super) fn keep_with(detail: &str, about: About) -> Option<String> {
+        let kept: Kept<'_> = serde_json::from_str(detail).ok()?;
+        serde_json::to_string(&Kept { about: Some(about), ..kept }).ok()
+    }
+
+    /// What was kept about the session.
+    pub(super) fn kept_about(detail: &str) -> Option<About> {
+        serde_json::from_str::<Kept<'_>>(detail).ok()?.about
     }
 
     /// Where Claude Code writes the records of this call's session.

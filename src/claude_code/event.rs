@@ -50,6 +50,14 @@ impl HookEvent {
     pub(super) fn opens_ask(&self) -> bool {
         matches!(self, Self::Ask(_) | Self::Announce(_) | Self::Race(_) | Self::Prompt(_))
     }
+
+    /// The ask that it opens.
+    pub(super) fn new_ask(&mut self) -> Option<&mut NewAsk> {
+        match self {
+            Self::Ask(new) | Self::Announce(new) | Self::Race(new) | Self::Prompt(new) => Some(new),
+            _ => None,
+        }
+    }
 }
 
 /// The agent itself, or one of its subagents.

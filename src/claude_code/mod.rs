@@ -22,6 +22,7 @@
 //! - `defer` is understood from 2.1.89 on; before, the run goes on without an answer.
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
+mod about;
 mod bridge;
 mod call;
 mod changed_file;
@@ -36,7 +37,7 @@ mod sighting;
 mod transcript;
 mod version;
 
-pub use bridge::{Bridge, CallError, Line, ParkedCall, Resumed, Surroundings, Taken};
+pub use bridge::{Bridge, CallError, Elsewhere, Line, ParkedCall, Resumed, Surroundings, Taken};
 pub use client::{Client, Mode, TOOL_WAITS};
 pub use deadline::Deadline;
 pub use event::Rules;

@@ -194,7 +194,7 @@ mod tests {
 
     fn reply(on_timeout: OnTimeout, outcome: Outcome) -> Option<Value> {
         let (mut ask, detail) = ask(on_timeout);
-        let by = Source { channel: Channel::Token, agent: Some("curl/8".into()), device: None };
+        let by = Source { agent: Some("curl/8".into()), ..Source::of(Channel::Token) };
         ask.settlement = Some(Settlement { outcome, by: Some(by), at: Timestamp::UNIX_EPOCH });
         settled(&ask, &detail, None).map(|mut reply| reply["hookSpecificOutput"].take())
     }

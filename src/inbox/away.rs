@@ -3,39 +3,49 @@
 //! What the words may answer is decided in `ask::away`. An answer from here goes the way of every other one: the first settlement counts,
 //! and a person who comes first is not overruled.
 
-use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
-use crate::access::Caller;
+use crate::access::{Caller, Rights};
 use crate::ask::away::{self, directory};
 use crate::ask::{Ask, Away, ChangeKind, Channel, NewAway, Outcome, Source};
-use crate::registry::{Feed, Registry, SettleError};
-use crate::store::{Filter, StateFilter, Store, StoreError};
+use crate::registry::{Feed, Next, Registry, SettleError};
+use crate::store::{Filter, Role, StateFilter, Store, StoreError};
 
-use super::{Inbox, Refusal};
+use super::{Inbox, Refusal, taken_by};
 
 impl Inbox {
-    /// What people who are away now say.
-    pub async fn away(&self) -> Result<Vec<Away>, StoreError> {
-        self.store.away(Timestamp::now()).await
+    /// What people who are away now say, as far as it may be said in a project that the caller may see.
+    pub async fn away(&self, rights: &Rights) -> Result<Vec<Away>, StoreError> {
+        let mut notes = self.store.away(self.store.now()).await?;
+        // Nobody knows the hosts of a directory. A note for it is said on all of them.
+        let is_near = |project: &str| rights.allow_on_some_host(Role::View, project);
+        notes.retain(|note| note.project.as_deref().is_none_or(is_near) && rights.allow_somewhere(Role::View));
+        Ok(notes)
     }
 
     /// Somebody leaves. What they said before for the same project is forgotten.
     pub async fn leave(&self, new: NewAway, by: &Caller) -> Result<Away, Refusal> {
-        let note = new.begin(by.source(), Timestamp::now())?;
+        check_role(by)?;
+        let note = new.begin(by.source(), self.store.now())?;
         self.store.set_away(note.clone()).await?;
         tracing::info!(until = %note.until, project = note.project, "away");
         Ok(note)
     }
 
     /// Somebody is back: in one project, or in all without one. Returns what was on until now.
-    pub async fn come_back(&self, project: Option<String>) -> Result<Vec<Away>, StoreError> {
+    pub async fn come_back(&self, project: Option<String>, by: &Caller) -> Result<Vec<Away>, Refusal> {
+        check_role(by)?;
         // What cannot be a project has no words.
         let Ok(project) = project.as_deref().map(directory).transpose() else { return Ok(Vec::new()) };
-        let ended = self.store.end_away(project, Timestamp::now()).await?;
+        let ended = self.store.end_away(project, self.store.now()).await?;
         tracing::info!(ended = ended.len(), "back");
         Ok(ended)
     }
+}
+
+/// A note answers on every host, and in all directories below its own. So it is for those who may answer everything.
+fn check_role(by: &Caller) -> Result<(), Refusal> {
+    if by.rights().allow_everywhere(Role::Answer) { Ok(()) } else { Err(Refusal::Role) }
 }
 
 /// Answers from now on for people who are away. Must be called in a runtime, before asks can be opened.
@@ -64,8 +74,14 @@ impl Deputy {
     async fn run(mut self) {
         loop {
             match self.feed.next().await {
-                Ok(Some(change)) if change.kind == ChangeKind::Opened => self.consider(&change.ask).await,
-                Ok(Some(_)) => {}
+                Ok(Some(Next::Change(change))) if change.kind == ChangeKind::Opened => self.consider(&change.ask).await,
+                Ok(Some(Next::Change(_))) => {}
+                // Nobody knows which changes were missed.
+                Ok(Some(Next::Reset(_))) => {
+                    for ask in self.registry.open_asks(None) {
+                        self.consider(&ask).await;
+                    }
+                }
                 Ok(None) => return,
                 Err(error) => {
                     tracing::warn!(%error, "some questions may not be answered for people who are away");
@@ -77,7 +93,7 @@ impl Deputy {
 
     /// Answers an ask if it is covered. If that fails, the ask stays open for a person.
     async fn consider(&self, ask: &Ask) {
-        let now = Timestamp::now();
+        let now = self.store.now();
         let notes = match self.store.away(now).await {
             Ok(notes) => notes,
             Err(error) => {
@@ -86,7 +102,8 @@ impl Deputy {
             }
         };
         let Some((note, answer)) = away::answer_of(&notes, ask, now) else { return };
-        match self.registry.settle(ask.id, Outcome::Answered(answer), Some(source(note))).await {
+        let source = taken_by(&self.store, source(note));
+        match self.registry.settle(ask.id, Outcome::Answered(answer), Some(source)).await {
             Ok(_) => tracing::info!(key = %ask.key, "answered for somebody who is away"),
             // Somebody came first, or nobody waits any more.
             Err(SettleError::Conflict(_) | SettleError::Gone(_)) => {}
@@ -99,6 +116,6 @@ impl Deputy {
 
 /// The person who left the words is the author of the answer.
 fn source(note: &Away) -> Source {
-    let (agent, device) = note.by.as_ref().map(|by| (by.agent.clone(), by.device.clone())).unwrap_or_default();
-    Source { channel: Channel::Away, agent, device }
+    let by = note.by.clone().unwrap_or_else(|| Source::of(Channel::Away));
+    Source { channel: Channel::Away, ..by }
 }

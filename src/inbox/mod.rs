@@ -2,7 +2,9 @@
 //! words for what is asked while they are away. Every rule about that is here, once, whatever way a request comes in. It knows no HTTP.
 
 mod away;
+mod edges;
 mod perhaps;
+mod reading;
 mod refusal;
 mod sessions;
 
@@ -15,13 +17,14 @@ use serde_json::{Map, Value};
 use crate::access::{Caller, Ticket};
 use crate::ask::permission::{ALLOW_ONCE, DENY};
 use crate::ask::{
-    Answer, Ask, AskId, AskKey, Cursor, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions,
+    Answer, Ask, AskId, AskKey, Host, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions, Source,
     harmless_name,
 };
 use crate::registry::Registry;
-use crate::store::{AskPage, Filter, Milestone, Store, StoreError};
+use crate::store::{HubState, Milestone, Role, Store, StoreError};
 
 pub use away::answer_while_away;
+pub use reading::Listing;
 pub use refusal::Refusal;
 use sessions::Lookout;
 pub use sessions::{Session, SessionState};
@@ -40,15 +43,6 @@ pub struct Inbox {
     store: Store,
     ticket_kinds: Arc<[Kind]>,
     lookout: Lookout,
-}
-
-/// A list of asks.
-#[derive(Debug)]
-pub struct Listing {
-    /// The asks on this page.
-    pub page: AskPage,
-    /// The newest change when the list was made. The list may hold newer ones, and misses none up to this.
-    pub cursor: Cursor,
 }
 
 /// Questions that a program asks.
@@ -85,27 +79,14 @@ impl Inbox {
         Self { registry, store, ticket_kinds: ticket_kinds.into(), lookout: Lookout::default() }
     }
 
-    /// The newest change.
-    pub fn cursor(&self) -> Cursor {
-        *self.registry.cursor().borrow()
+    /// The machine of this daemon.
+    pub fn host(&self) -> &Host {
+        self.store.host()
     }
 
-    /// Returns as soon as the newest change is another than this one.
-    pub async fn changed(&self, since: Cursor) {
-        // It fails only if the registry is gone, and this holds one.
-        drop(self.registry.cursor().wait_for(|newest| *newest != since).await);
-    }
-
-    /// The asks that a filter shows, newest first.
-    pub async fn list(&self, filter: Filter) -> Result<Listing, StoreError> {
-        // The cursor comes first: a change in between is seen twice rather than missed.
-        let cursor = self.cursor();
-        Ok(Listing { page: self.registry.list(filter).await?, cursor })
-    }
-
-    /// The directories there are asks of.
-    pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
-        self.store.projects().await
+    /// The hub, if this daemon is an edge.
+    pub fn hub(&self) -> Option<HubState> {
+        self.store.hub()
     }
 
     /// Whether something has ever happened here.
@@ -113,18 +94,11 @@ impl Inbox {
         self.store.has_reached(milestone).await
     }
 
-    /// The newest life of a key.
-    pub async fn get(&self, key: &AskKey) -> Result<Arc<Ask>, Refusal> {
-        self.registry.get(key).await?.ok_or(Refusal::Unknown)
-    }
-
-    /// Returns when the newest life of a key is settled.
-    pub async fn until_settled(&self, key: &AskKey) -> Result<(), StoreError> {
-        self.registry.until_settled(key).await.map(drop)
-    }
-
     /// Opens an ask for a program.
-    pub async fn open(&self, inquiry: Inquiry) -> Result<Arc<Ask>, Refusal> {
+    pub async fn open(&self, inquiry: Inquiry, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        if !by.rights().allow(Role::Answer, self.store.host(), inquiry.project.as_deref()) {
+            return Err(Refusal::Role);
+        }
         let questions = Questions::new(inquiry.questions)?;
         if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
             return Err(Refusal::TooLong { what: "project", limit: MAX_PROJECT });
@@ -152,12 +126,13 @@ impl Inbox {
 
     /// Answers an ask. The first answer wins, and saying the same again is fine.
     pub async fn answer(&self, key: &AskKey, words: &Words, by: &Caller) -> Result<Arc<Ask>, Refusal> {
-        let ask = self.get(key).await?;
+        let ask = self.get_to_settle(key, by).await?;
         if let Some(ticket) = by.ticket() {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
         check_life(&ask, words.id)?;
-        if by.is_started_by_asker_of(&ask) {
+        // The number of a process means nothing on another machine.
+        if ask.host == *self.store.host() && by.is_started_by_asker_of(&ask) {
             tracing::warn!(%key, "an agent was kept from answering what it asks itself");
             return Err(Refusal::AskerItself);
         }
@@ -181,30 +156,43 @@ impl Inbox {
         if reason.as_ref().is_some_and(|reason| reason.len() > MAX_TEXT) {
             return Err(Refusal::TooLong { what: "reason", limit: MAX_TEXT });
         }
-        let ask = self.get(key).await?;
+        let ask = self.get_to_settle(key, by).await?;
         check_life(&ask, id)?;
         self.settle(&ask, Outcome::Dismissed { reason }, by).await
     }
 
     /// Hands an ask back to the asker's own dialog. `id` is what the person has seen, as far as that is known.
     pub async fn release(&self, key: &AskKey, id: Option<AskId>, by: &Caller) -> Result<Arc<Ask>, Refusal> {
-        let ask = self.get(key).await?;
+        let ask = self.get_to_settle(key, by).await?;
         check_life(&ask, id)?;
         self.settle(&ask, Outcome::Released, by).await
     }
 
     /// Takes back the question of a program. An agent takes back its own by hanging up.
     pub async fn withdraw(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
-        let ask = self.get(key).await?;
+        let ask = self.get_to_settle(key, by).await?;
         if ask.origin != Origin::Program {
             return Err(Refusal::NotYours);
         }
         self.settle(&ask, Outcome::Withdrawn, by).await
     }
 
-    async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
-        Ok(self.registry.settle(ask.id, outcome, by.source()).await?)
+    /// The newest life of a key, if the caller may settle it.
+    async fn get_to_settle(&self, key: &AskKey, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let ask = self.get(key, by.rights()).await?;
+        if by.rights().cover(Role::Answer, &ask) { Ok(ask) } else { Err(Refusal::Role) }
     }
+
+    async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let source = by.source().map(|source| taken_by(&self.store, source));
+        Ok(self.registry.settle(ask.id, outcome, source).await?)
+    }
+}
+
+/// Where several daemons share a store, history says which of them took an answer.
+fn taken_by(store: &Store, source: Source) -> Source {
+    let hub = store.is_shared().then(|| store.host().as_str().to_owned());
+    Source { hub, ..source }
 }
 
 /// A key can be asked again. What a person says about one life of it is not for the next.

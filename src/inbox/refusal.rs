@@ -27,6 +27,8 @@ pub enum Refusal {
     Away(AwayError),
     /// A text is longer than so many bytes.
     TooLong { what: &'static str, limit: usize },
+    /// The caller's role does not allow it in this project.
+    Role,
     /// Only the agent can take its question back.
     NotYours,
     /// Too many questions are open.

@@ -11,8 +11,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use tokio::sync::broadcast;
 
+use crate::access::Rights;
 use crate::ask::{Ask, AskKey, HTTP_ASKER, Origin};
 use crate::registry::{Activity, AgentProcess, Registry};
+use crate::store::Role;
 
 use super::Inbox;
 
@@ -85,14 +87,14 @@ impl Inbox {
         changes
     }
 
-    /// The sessions that are known, the most active first.
-    pub fn sessions(&self) -> Vec<Session> {
+    /// The sessions that are known and that the caller may see, the most active first.
+    pub fn sessions(&self, rights: &Rights) -> Vec<Session> {
         note_ends(&self.registry, None);
         let mut known: BTreeMap<String, (Vec<AgentProcess>, Vec<Arc<Ask>>)> = BTreeMap::new();
-        for process in self.registry.processes(None) {
+        for process in self.processes(None, Role::View, rights) {
             known.entry(process.session.clone()).or_default().0.push(process);
         }
-        for ask in self.registry.open_asks(None) {
+        for ask in self.open_asks(None, Role::View, rights) {
             known.entry(ask.key.session().to_owned()).or_default().1.push(ask);
         }
         let mut sessions: Vec<Session> =
@@ -101,11 +103,25 @@ impl Inbox {
         sessions
     }
 
-    /// One session, if it is known.
-    pub fn session(&self, id: &str) -> Option<Session> {
+    /// One session, as far as the caller has a role in its project.
+    pub fn session(&self, id: &str, role: Role, rights: &Rights) -> Option<Session> {
         note_ends(&self.registry, Some(id));
-        let (processes, asks) = (self.registry.processes(Some(id)), self.registry.open_asks(Some(id)));
+        let (processes, asks) = (self.processes(Some(id), role, rights), self.open_asks(Some(id), role, rights));
         summary(id.to_owned(), processes, &asks)
+    }
+
+    /// The open asks that the caller has a role for, oldest first: those of one session, or all.
+    pub fn open_asks(&self, session: Option<&str>, role: Role, rights: &Rights) -> Vec<Arc<Ask>> {
+        let mut asks = self.registry.open_asks(session);
+        asks.retain(|ask| rights.cover(role, ask));
+        asks
+    }
+
+    /// The processes in projects that the caller has a role in. All of them run on this machine.
+    fn processes(&self, session: Option<&str>, role: Role, rights: &Rights) -> Vec<AgentProcess> {
+        let mut processes = self.registry.processes(session);
+        processes.retain(|process| rights.allow(role, self.store.host(), process.project.as_deref()));
+        processes
     }
 }
 

@@ -2,9 +2,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::access::{Access, Entrance, Tickets, Token, Tokens};
+use crate::access::{Access, Entrance, Rights, Tickets, Token, Tokens};
 use crate::ask::samples::{new_ask, permission};
 use crate::ask::{AskId, Channel, NewAway, OutcomeKind};
+use crate::store::Filter;
 use crate::store::samples::in_scratch_dir;
 
 struct World {
@@ -20,7 +21,7 @@ impl World {
         let (dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
-        let access = Access::new(&tokens, store.clone());
+        let access = Access::new(&tokens, Tickets::new(&tokens), store.clone());
         Self { inbox: Inbox::new(registry.clone(), store, vec![Kind::Question]), registry, access, tokens, _dir: dir }
     }
 
@@ -44,7 +45,7 @@ impl World {
         let question =
             serde_json::from_value(json!({"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}));
         let inquiry = Inquiry { questions: vec![question.unwrap()], project: None, asked_by: None, timeout: None };
-        self.inbox.open(inquiry).await.unwrap()
+        self.inbox.open(inquiry, &self.person().await).await.unwrap()
     }
 }
 
@@ -114,7 +115,7 @@ async fn a_button_answers_its_own_question_with_an_option_and_says_nothing_else(
     let another_life = world.button(&Ask { id: AskId(ask.id.0 + 1), ..(*ask).clone() }).await;
     let of_before = world.inbox.answer(&ask.key, &words(json!("A")), &another_life).await;
     assert!(matches!(of_before, Err(Refusal::AskedAgain)));
-    assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
+    assert!(world.inbox.get(&ask.key, &Rights::EVERYTHING).await.unwrap().is_open());
     assert!(world.inbox.answer(&ask.key, &words(json!("A")), &button).await.is_ok());
 }
 
@@ -131,7 +132,7 @@ async fn a_button_answers_only_the_kinds_that_were_named_and_grants_no_rule() {
         let words = |label: &str| Words { answers: [(question.clone(), json!(label))].into(), ..words(json!("")) };
         let rule = world.inbox.answer(&ask.key, &words("Always allow Bash(npm test)"), &button).await;
         assert!(matches!(rule, Err(Refusal::OptionsOnly | Refusal::NoButtons(_))));
-        assert!(world.inbox.get(&ask.key).await.unwrap().is_open());
+        assert!(world.inbox.get(&ask.key, &Rights::EVERYTHING).await.unwrap().is_open());
         let once = world.inbox.answer(&ask.key, &words("Allow once"), &button).await;
         assert_eq!(once.is_ok(), may);
         assert!(may || matches!(once, Err(Refusal::NoButtons(Kind::Permission))));
@@ -164,8 +165,8 @@ async fn a_refusal_changes_nothing() {
     let shape = world.inbox.answer(&ask.key, &words(json!(3)), &person).await;
     assert!(matches!(shape, Err(Refusal::Answer(faults)) if faults.len() == 1));
     let no_questions = Inquiry { questions: Vec::new(), project: None, asked_by: None, timeout: None };
-    assert!(matches!(world.inbox.open(no_questions).await, Err(Refusal::Questions(_))));
-    let ask = world.inbox.get(&ask.key).await.unwrap();
+    assert!(matches!(world.inbox.open(no_questions, &person).await, Err(Refusal::Questions(_))));
+    let ask = world.inbox.get(&ask.key, &Rights::EVERYTHING).await.unwrap();
     assert!(ask.is_open());
     // A reason of nothing but spaces is none.
     let dismissed = world.inbox.dismiss(&ask.key, None, Some("  ".into()), &person).await.unwrap();
@@ -175,10 +176,10 @@ async fn a_refusal_changes_nothing() {
 #[tokio::test]
 async fn a_reader_waits_for_the_next_change() {
     let world = World::new();
-    let first = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10)).await.unwrap();
+    let first = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Rights::EVERYTHING).await.unwrap();
     assert!(first.page.asks.is_empty());
-    let ((), ask) = tokio::join!(world.inbox.changed(first.cursor), world.open());
-    let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10)).await.unwrap();
+    let ((), ask) = tokio::join!(world.inbox.changed(first.cursor, &Rights::EVERYTHING), world.open());
+    let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Rights::EVERYTHING).await.unwrap();
     assert_eq!((next.page.asks.len(), next.page.asks[0].id), (1, ask.id));
     assert!(next.cursor > first.cursor);
 }
@@ -199,20 +200,20 @@ async fn a_daemon_that_starts_answers_what_an_earlier_one_did_not_get_to() {
     let probe = world.registry.open(probe).await.unwrap();
     let deputy = answer_while_away(&world.registry, &world.inbox.store).await.unwrap();
     world.inbox.until_settled(&meanwhile.key).await.unwrap();
-    let answered = world.inbox.get(&meanwhile.key).await.unwrap();
+    let answered = world.inbox.get(&meanwhile.key, &Rights::EVERYTHING).await.unwrap();
     let settlement = answered.settlement.as_ref().unwrap();
     assert_eq!(settlement.outcome.answer().unwrap().answers["Which?"], "Wait for me");
     assert_eq!(settlement.by.as_ref().unwrap().channel, Channel::Away);
     // Then it goes on with what is opened.
     let next = world.open().await;
     world.inbox.until_settled(&next.key).await.unwrap();
-    assert!(world.inbox.get(&before.key).await.unwrap().is_open());
-    assert!(world.inbox.get(&probe.key).await.unwrap().is_open());
+    assert!(world.inbox.get(&before.key, &Rights::EVERYTHING).await.unwrap().is_open());
+    assert!(world.inbox.get(&probe.key, &Rights::EVERYTHING).await.unwrap().is_open());
 
-    let ended = world.inbox.come_back(None).await.unwrap();
+    let ended = world.inbox.come_back(None, &person).await.unwrap();
     assert_eq!((ended.len(), &ended[0].words), (1, &note.words));
     let after = world.open().await;
-    assert!(world.inbox.come_back(Some("relative".into())).await.unwrap().is_empty());
-    assert!(world.inbox.get(&after.key).await.unwrap().is_open());
+    assert!(world.inbox.come_back(Some("relative".into()), &person).await.unwrap().is_empty());
+    assert!(world.inbox.get(&after.key, &Rights::EVERYTHING).await.unwrap().is_open());
     deputy.abort();
 }

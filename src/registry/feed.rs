@@ -25,9 +25,18 @@ const MAX_BYTES_EACH: usize = 8 * 1024;
 /// How many changes are read from the store at once.
 const REPLAY_PAGE: usize = 256;
 
-/// The newest changes. `None` stands for one that is too large to be kept here.
+/// The newest changes.
 #[derive(Debug)]
-pub(super) struct Ring(broadcast::Sender<Option<Arc<Change>>>);
+pub(super) struct Ring(broadcast::Sender<Live>);
+
+#[derive(Debug, Clone)]
+pub(super) enum Live {
+    Change(Arc<Change>),
+    /// A change that is too large to be kept here.
+    Large,
+    /// The order of changes was broken off, and goes on after this.
+    Reset(Cursor),
+}
 
 impl Ring {
     pub(super) fn new() -> Self {
@@ -36,28 +45,43 @@ impl Ring {
 
     pub(super) fn put(&self, change: &Arc<Change>) {
         let is_small = change.ask.weight() <= MAX_BYTES_EACH;
-        let kept = is_small.then(|| match change.detail {
-            None => Arc::clone(change),
+        let kept = match change.detail {
+            _ if !is_small => Live::Large,
+            None => Live::Change(Arc::clone(change)),
             // Only the asker needs it, and it may be large.
             Some(_) => {
                 let Change { cursor, kind, ref ask, .. } = **change;
-                Arc::new(Change { cursor, kind, ask: Arc::clone(ask), detail: None })
+                Live::Change(Arc::new(Change { cursor, kind, ask: Arc::clone(ask), detail: None }))
             }
-        });
+        };
         // It fails if nobody reads, which is fine.
         drop(self.0.send(kept));
     }
 
-    pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
+    pub(super) fn reset(&self, cursor: Cursor) {
+        drop(self.0.send(Live::Reset(cursor)));
+    }
+
+    pub(super) fn follow(&self) -> broadcast::Receiver<Live> {
         self.0.subscribe()
     }
+}
+
+/// What a feed hands out.
+#[derive(Debug)]
+pub enum Next {
+    /// The next change.
+    Change(Arc<Change>),
+    /// The order of changes was broken off, and goes on after this. What was handed out before may be undone: the reader has to list the
+    /// asks again.
+    Reset(Cursor),
 }
 
 /// Every change after a cursor, once, in the order of commits.
 #[derive(Debug)]
 pub struct Feed {
     registry: Registry,
-    live: broadcast::Receiver<Option<Arc<Change>>>,
+    live: broadcast::Receiver<Live>,
     /// The newest change that was handed out or passed over.
     passed: Cursor,
     /// Changes that were read from the store and not handed out yet.
@@ -94,8 +118,8 @@ impl Feed {
         Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest, reading: None }
     }
 
-    /// The next change; `None` if there will be no more. Safe to cancel. After an error, the next call tries the store again.
-    pub async fn next(&mut self) -> Result<Option<Arc<Change>>, StoreError> {
+    /// What is next; `None` if there will be no more. Safe to cancel. After an error, the next call tries the store again.
+    pub async fn next(&mut self) -> Result<Option<Next>, StoreError> {
         loop {
             if self.is_behind && self.replay.is_empty() {
                 let (store, passed) = (&self.registry.0.store, self.passed);
@@ -106,6 +130,9 @@ impl Feed {
                 let page = reading.0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().await;
                 self.reading = None;
                 let page = page?;
+                if page.is_broken_off {
+                    return Ok(Some(self.reset(page.through)));
+                }
                 self.is_behind = !page.is_end;
                 if page.changes.is_empty() {
                     self.passed = self.passed.max(page.through);
@@ -116,8 +143,9 @@ impl Feed {
             let change = match self.replay.pop_front() {
                 Some(change) => change,
                 None => match self.live.recv().await {
-                    Ok(Some(change)) => change,
-                    Ok(None) | Err(RecvError::Lagged(_)) => {
+                    Ok(Live::Change(change)) => change,
+                    Ok(Live::Reset(cursor)) => return Ok(Some(self.reset(cursor))),
+                    Ok(Live::Large) | Err(RecvError::Lagged(_)) => {
                         self.is_behind = true;
                         continue;
                     }
@@ -127,9 +155,18 @@ impl Feed {
             // A change that was read from the store comes again through the ring.
             if change.cursor > self.passed {
                 self.passed = change.cursor;
-                return Ok(Some(change));
+                return Ok(Some(Next::Change(change)));
             }
         }
+    }
+
+    /// Forgets where it was. A reader that was told of a break by the store may be told of the same break by the ring, which does no harm.
+    fn reset(&mut self, cursor: Cursor) -> Next {
+        self.passed = cursor;
+        self.replay.clear();
+        self.reading = None;
+        self.is_behind = *self.registry.cursor().borrow() > cursor;
+        Next::Reset(cursor)
     }
 
     /// The newest change that was handed out or passed over. A feed from here on misses nothing.
@@ -168,16 +205,23 @@ mod tests {
         ring.put(&large);
         ring.put(&small);
         assert_eq!(Arc::strong_count(&large), 1);
-        assert_eq!(live.recv().await.unwrap().unwrap().cursor, Cursor(1));
-        assert!(live.recv().await.unwrap().is_none());
-        assert_eq!(live.recv().await.unwrap().unwrap().cursor, Cursor(1));
+        assert!(matches!(live.recv().await.unwrap(), Live::Change(change) if change.cursor == Cursor(1)));
+        assert!(matches!(live.recv().await.unwrap(), Live::Large));
+        assert!(matches!(live.recv().await.unwrap(), Live::Change(change) if change.cursor == Cursor(1)));
+    }
+
+    fn change_of(next: Option<Next>) -> Arc<Change> {
+        match next {
+            Some(Next::Change(change)) => change,
+            other => panic!("no change: {other:?}"),
+        }
     }
 
     /// Reads so many changes. There must not be another one.
     async fn read(feed: &mut Feed, count: usize) -> Vec<i64> {
         let mut cursors = Vec::new();
         for _ in 0..count {
-            cursors.push(feed.next().await.unwrap().unwrap().cursor.0);
+            cursors.push(change_of(feed.next().await.unwrap()).cursor.0);
         }
         let more = futures_util::poll!(std::pin::pin!(feed.next()));
         assert!(more.is_pending(), "one change too many: {more:?}");
@@ -222,7 +266,7 @@ mod tests {
         // The store works on its own thread. Each call is interrupted as soon as it has to wait, like in a `select!`.
         let change = loop {
             if let std::task::Poll::Ready(change) = futures_util::poll!(std::pin::pin!(feed.next())) {
-                break change.unwrap().unwrap();
+                break change_of(change.unwrap());
             }
             assert!(feed.reading.is_some(), "the page is not asked for again");
             tokio::task::yield_now().await;

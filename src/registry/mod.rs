@@ -8,32 +8,37 @@
 //! - It knows no Claude Code. An asker is whoever waits, and a race is a race with any other dialog.
 
 mod calls;
+mod ending;
 mod feed;
+mod links;
 mod open_asks;
 mod race;
 mod sessions;
 mod wait;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, watch};
-use tokio::time::sleep;
+use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::ask::{
-    Ask, AskId, AskKey, Cursor, HTTP_ASKER, NewAsk, OnTimeout, Outcome, Questions, Settlement, Source, Verdict,
+    Ask, AskId, AskKey, Cursor, HTTP_ASKER, Host, NewAsk, Outcome, Questions, Settlement, Source, Verdict,
 };
-use crate::store::{AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError};
+use crate::store::{
+    AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError, Update,
+};
 
 use calls::Calls;
 pub use calls::NamedCall;
-pub use feed::Feed;
 #[cfg(test)]
 pub(crate) use feed::MAX_CHANGES;
+pub use feed::{Feed, Next};
+use links::Links;
+use open_asks::OpenAsks;
 pub use open_asks::Settled;
-use open_asks::{Abandoned, OpenAsks, Parked, Waiters};
 use sessions::Sessions;
 pub use sessions::{Activity, AgentProcess};
 pub use wait::{Wait, WaitEnd};
@@ -42,12 +47,9 @@ pub use wait::{Wait, WaitEnd};
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the asks of an earlier daemon wait for their askers to come back.
 const RETURN_GRACE: Duration = Duration::from_secs(10);
-/// Pauses between attempts to save an expiry or a withdrawal that the store could not save.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(30);
 /// Limits that ordinary use never reaches. Beyond them, the asker shows its own dialog.
-const MAX_OPEN: usize = 10_000;
-const MAX_OPEN_PER_SESSION: u32 = 64;
+pub const MAX_OPEN: usize = 10_000;
+pub const MAX_OPEN_PER_SESSION: u32 = 64;
 
 /// The one handle to all open asks; cheap to clone.
 #[derive(Debug, Clone)]
@@ -59,6 +61,7 @@ struct Shared {
     open: Arc<OpenAsks>,
     calls: Calls,
     sessions: Arc<Sessions>,
+    links: Links,
     runtime: Handle,
 }
 
@@ -142,17 +145,45 @@ impl Registry {
         let open = Arc::new(OpenAsks::new(snapshot));
         let sessions = Arc::new(Sessions::new());
         let (projection, watched) = (Arc::clone(&open), Arc::clone(&sessions));
-        let store = opening.start(Box::new(move |change| {
-            projection.apply(change);
-            watched.tell(change.ask.key.session());
+        let (found, mut appeared) = mpsc::unbounded_channel();
+        let store = opening.start(Box::new(move |update| match update {
+            Update::Change(change) => {
+                projection.apply(change);
+                watched.tell(change.ask.key.session());
+            }
+            Update::Reset(snapshot) => {
+                for ask in projection.reset(snapshot) {
+                    watched.tell(ask.key.session());
+                    // An error means that the daemon ends.
+                    drop(found.send(ask));
+                }
+            }
         }))?;
         let (calls, runtime) = (Calls::default(), Handle::current());
-        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, runtime }));
+        let links = Links::default();
+        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, links, runtime }));
+        let mut hosts: HashSet<Host> = HashSet::new();
         for ask in registry.0.open.all() {
-            registry.watch_deadline(&ask);
-            registry.withdraw_unless_parked(&ask.key, RETURN_GRACE);
+            registry.take_up(&ask);
+            hosts.insert(ask.host.clone());
         }
+        // No machine is linked yet.
+        hosts.remove(store.host());
+        hosts.into_iter().for_each(|host| registry.watch_absent(host));
+        let watcher = Arc::downgrade(&registry.0);
+        registry.0.runtime.spawn(async move {
+            while let Some(ask) = appeared.recv().await {
+                let Some(shared) = watcher.upgrade() else { return };
+                Self(shared).take_up(&ask);
+            }
+        });
         Ok((registry, store))
+    }
+
+    /// Watches over an ask that was opened before. Its asker has some time to come back.
+    fn take_up(&self, ask: &Arc<Ask>) {
+        self.watch_deadline(ask);
+        self.withdraw_unless_parked(&ask.key, RETURN_GRACE);
     }
 
     /// Parks an asker on its ask, and opens the ask if it is not there. If the ask has an outcome that stands, the asker gets it at once.
@@ -181,9 +212,18 @@ impl Registry {
             if let Some(wait) = self.park(&new).await? {
                 return Ok(Attached::Waiting(wait));
             }
-            // It is open, but nobody may park: it is being withdrawn. It is opened anew when that is done.
-            if let Some((_, waiters)) = open {
-                waiters.until_settled().await;
+            match open {
+                // It is open, but nobody may park: it is being withdrawn. It is opened anew when that is done.
+                Some((_, waiters)) => waiters.until_over().await,
+                // It was settled a moment ago. What was said about it was said to this asker.
+                None => {
+                    if let Some(ask) = self.0.store.ask(new.key.clone()).await?
+                        && ask.id == found.ask.id
+                        && ask.stands_for_returning_asker()
+                    {
+                        return Ok(Attached::Settled(ask));
+                    }
+                }
             }
         }
     }
@@ -197,7 +237,7 @@ impl Registry {
         // Another ask may have taken the key a moment ago.
         check_same(&ask, new)?;
         if ask.deferred
-            && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, Timestamp::now()).await?
+            && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, self.0.store.now()).await?
         {
             self.watch_deadline(&ask);
         }
@@ -214,8 +254,10 @@ impl Registry {
     async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
-            let limit = if registry.0.open.len() < MAX_OPEN { MAX_OPEN_PER_SESSION } else { 0 };
-            match registry.0.store.open_ask(Arc::clone(&new), Timestamp::now(), limit).await? {
+            // Each machine has its own share. To count it takes long, and is hardly ever needed.
+            let is_full = registry.0.open.len() >= MAX_OPEN && registry.count_open(registry.host()) >= MAX_OPEN;
+            let limit = if is_full { 0 } else { MAX_OPEN_PER_SESSION };
+            match registry.0.store.open_ask(Arc::clone(&new), registry.0.store.now(), limit).await? {
                 Opened::Full => Err(OpenError::Full),
                 Opened::Known(ask) => check_same(&ask, &new).map(|()| Found { ask, opened_by: None }),
                 Opened::New(ask) => {
@@ -231,7 +273,7 @@ impl Registry {
 
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, from this call or an earlier one.
     pub async fn settle(&self, id: AskId, outcome: Outcome, by: Option<Source>) -> Result<Arc<Ask>, SettleError> {
-        let settlement = Settlement { outcome: outcome.clone(), by, at: Timestamp::now() };
+        let settlement = Settlement { outcome: outcome.clone(), by, at: self.0.store.now() };
         let ask = match self.0.store.settle(id, settlement).await? {
             Settling::Won(ask) => {
                 tracing::info!(key = %ask.key, outcome = %outcome.kind(), "settled");
@@ -256,10 +298,12 @@ impl Registry {
 
     /// The newest life of a key, once it is settled. Unlike a wait, this does not keep the ask open.
     pub async fn until_settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
-        match self.0.open.waiters(key) {
-            Some((_, waiters)) => Ok(Some(waiters.until_settled().await)),
-            None => self.0.store.ask(key.clone()).await,
+        while let Some((_, waiters)) = self.0.open.waiters(key) {
+            if let Some(ask) = waiters.until_settled().await {
+                return Ok(Some(ask));
+            }
         }
+        self.0.store.ask(key.clone()).await
     }
 
     /// The newest ask of a session with this digest.
@@ -292,6 +336,16 @@ impl Registry {
         asks.truncate(filter.limit);
         let next = asks.last().filter(|_| more).map(|ask| ask.id);
         Ok(AskPage { asks, damaged: 0, next })
+    }
+
+    /// The machine of this daemon.
+    pub fn host(&self) -> &Host {
+        self.0.store.host()
+    }
+
+    /// The time now, by the clock that the times of asks go by.
+    pub fn now(&self) -> Timestamp {
+        self.0.store.now()
     }
 
     /// The newest change, to look at and to wait on.
@@ -336,74 +390,6 @@ impl Registry {
     /// some, and is told.
     pub fn follow_sessions(&self) -> broadcast::Receiver<Arc<str>> {
         self.0.sessions.follow()
-    }
-
-    /// Withdraws an ask if nobody parks on it within the grace. A program's ask needs no wait.
-    fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration) {
-        if let Some((ask, waiters)) = self.0.open.waiters(key)
-            && ask.origin.needs_wait()
-            && let Some(abandoned) = waiters.abandoned()
-        {
-            self.withdraw_after(grace, ask, waiters, abandoned);
-        }
-    }
-
-    fn withdraw_after_grace(&self, left: &Parked, abandoned: Abandoned) {
-        self.withdraw_after(GRACE, Arc::clone(&left.ask), Arc::clone(&left.waiters), abandoned);
-    }
-
-    /// Whether an ask is this daemon's to end. The daemon of another machine ends its own asks.
-    fn watches_over(&self, ask: &Ask) -> bool {
-        ask.host == *self.0.store.host()
-    }
-
-    fn withdraw_after(&self, grace: Duration, ask: Arc<Ask>, waiters: Arc<Waiters>, abandoned: Abandoned) {
-        if !self.watches_over(&ask) {
-            return;
-        }
-        let registry = self.clone();
-        self.0.runtime.spawn(async move {
-            sleep(grace).await;
-            // It may have been deferred meanwhile, and then needs nobody.
-            let waits_for_nobody = registry.0.open.get(&ask.key).is_none_or(|ask| ask.deferred);
-            if !waits_for_nobody && waiters.close(abandoned) {
-                registry.end_unasked(&ask, Outcome::Withdrawn).await;
-            }
-        });
-    }
-
-    /// Ends an ask that nobody settled. It tries until the store can save that, because nobody else will: a full disk must not keep an ask
-    /// open for ever.
-    async fn end_unasked(&self, ask: &Ask, outcome: Outcome) {
-        let mut pause = FIRST_RETRY;
-        loop {
-            let ended = match (&outcome, ask.on_timeout) {
-                (Outcome::Expired, OnTimeout::Defer) => self.0.store.defer(ask.id, Timestamp::now()).await.map(drop),
-                _ => match self.settle(ask.id, outcome.clone(), None).await {
-                    Err(SettleError::Store(error)) => Err(error),
-                    // Settled by us or by somebody else: it is over.
-                    _ => Ok(()),
-                },
-            };
-            match ended {
-                Ok(()) | Err(StoreError::Closed) => return,
-                Err(error) => tracing::error!(key = %ask.key, %error, "could not be ended, and is tried again"),
-            }
-            sleep(pause).await;
-            pause = LAST_RETRY.min(pause * 2);
-        }
-    }
-
-    fn watch_deadline(&self, ask: &Arc<Ask>) {
-        let Some(expires_at) = ask.expires_at.filter(|_| self.watches_over(ask)) else { return };
-        let (registry, ask) = (self.clone(), Arc::clone(ask));
-        self.0.runtime.spawn(async move {
-            let left = expires_at.duration_since(Timestamp::now()).max(SignedDuration::ZERO);
-            tokio::select! {
-                () = sleep(left.unsigned_abs()) => registry.end_unasked(&ask, Outcome::Expired).await,
-                _ = registry.until_settled(&ask.key) => {}
-            }
-        });
     }
 }
 

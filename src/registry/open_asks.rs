@@ -1,15 +1,15 @@
 //! The open asks in memory. They follow what the store has committed, and signal it to the waits.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dashmap::DashMap;
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::ask::{Ask, AskKey, Change, ChangeKind, Cursor};
+use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor};
 use crate::store::Snapshot;
 
-use super::feed::Ring;
+use super::feed::{Live, Ring};
 use super::race::{Fingerprint, is_of};
 use super::wait::WaitEnd;
 
@@ -36,6 +36,8 @@ pub(super) struct Waiters {
 #[derive(Debug, Default)]
 struct WaitState {
     settled: Option<Settled>,
+    /// The ask is gone without an outcome for those who wait. They have to ask again.
+    lost: bool,
     /// How often the ask has been deferred. Each time, the waits of that moment end.
     deferrals: u32,
     /// How many askers are parked. Readers of the outcome do not count.
@@ -44,6 +46,12 @@ struct WaitState {
     arrivals: u32,
     /// The ask is being withdrawn, so nobody can park on it.
     closed: bool,
+}
+
+impl WaitState {
+    fn is_over(&self) -> bool {
+        self.settled.is_some() || self.lost
+    }
 }
 
 /// A moment at which nobody was parked.
@@ -70,26 +78,38 @@ impl Waiters {
         }
     }
 
-    /// The ask, once it is settled. Unlike a place, this does not keep the ask open.
-    pub(super) async fn until_settled(&self) -> Arc<Ask> {
-        self.until(|state| Some(Arc::clone(&state.settled.as_ref()?.ask))).await
+    /// Returns once nobody can wait here any more. Unlike a place, this does not keep the ask open.
+    pub(super) async fn until_over(&self) {
+        self.until(|state| state.is_over().then_some(())).await;
+    }
+
+    /// The ask, once it is settled; `None` if it was lost. Unlike a place, this does not keep the ask open.
+    pub(super) async fn until_settled(&self) -> Option<Arc<Ask>> {
+        let ask_in = |state: &WaitState| state.settled.as_ref().map(|settled| Arc::clone(&settled.ask));
+        self.until(|state| state.is_over().then(|| ask_in(state))).await
     }
 
     /// How the wait of somebody who came after so many deferrals ends.
     pub(super) async fn until_end(&self, deferrals: u32) -> WaitEnd {
         self.until(|state| match &state.settled {
             Some(settled) => Some(WaitEnd::Settled(settled.clone())),
+            None if state.lost => Some(WaitEnd::Lost),
             None => (state.deferrals > deferrals).then_some(WaitEnd::Deferred),
         })
         .await
     }
 
-    pub(super) fn is_settled(&self) -> bool {
-        self.state().settled.is_some()
+    pub(super) fn is_over(&self) -> bool {
+        self.state().is_over()
     }
 
     fn settle(&self, settled: Settled) {
         self.state().settled = Some(settled);
+        self.changed.notify_waiters();
+    }
+
+    fn lose(&self) {
+        self.state().lost = true;
         self.changed.notify_waiters();
     }
 
@@ -108,6 +128,10 @@ impl Waiters {
         state.parked += 1;
         state.arrivals += 1;
         Some(state.deferrals)
+    }
+
+    fn is_parked_on(&self) -> bool {
+        self.state().parked > 0
     }
 
     /// Whether an asker has ever come.
@@ -187,7 +211,12 @@ impl OpenAsks {
                     if ask.may_be_answered_elsewhere() && ask.kind.is_announced() && !open.waiters.was_parked_on() {
                         self.keep_unclaimed(ask);
                     }
-                    open.waiters.settle(Settled { ask: Arc::clone(ask), detail: change.detail.clone() });
+                    // A hub took this daemon for dead and withdrew the ask. The askers wait all the same, so they ask again.
+                    if ask.was_withdrawn_by_hub() && open.waiters.is_parked_on() {
+                        open.waiters.lose();
+                    } else {
+                        open.waiters.settle(Settled { ask: Arc::clone(ask), detail: change.detail.clone() });
+                    }
                 }
             }
             // Receipts concern settled asks only.
@@ -203,6 +232,39 @@ impl OpenAsks {
         }
         self.cursor.send_replace(change.cursor);
         self.ring.put(change);
+    }
+
+    /// Takes over the open asks after the order of changes was broken off. Returns those that were not known. The waits on asks that are
+    /// gone have to ask again, because what they were waiting for may have been settled, or never have been saved. Runs on the store's
+    /// thread.
+    pub(super) fn reset(&self, snapshot: Snapshot) -> Vec<Arc<Ask>> {
+        let mut gone: HashMap<AskKey, AskId> =
+            self.by_key.iter().map(|open| (open.key().clone(), open.ask.id)).collect();
+        let mut unknown = Vec::new();
+        for ask in snapshot.open {
+            let (key, ask) = (ask.key.clone(), Arc::new(ask));
+            if gone.get(&key) == Some(&ask.id) {
+                gone.remove(&key);
+                if let Some(mut open) = self.by_key.get_mut(&key) {
+                    open.ask = ask;
+                }
+                continue;
+            }
+            unknown.push(Arc::clone(&ask));
+            gone.remove(&key);
+            if let Some(old) = self.by_key.insert(key, OpenAsk::new(ask)) {
+                old.waiters.lose();
+            }
+        }
+        for key in gone.into_keys() {
+            if let Some((_, open)) = self.by_key.remove(&key) {
+                open.waiters.lose();
+            }
+        }
+        self.unclaimed().clear();
+        self.cursor.send_replace(snapshot.cursor);
+        self.ring.reset(snapshot.cursor);
+        unknown
     }
 
     pub(super) fn get(&self, key: &AskKey) -> Option<Arc<Ask>> {
@@ -286,7 +348,7 @@ impl OpenAsks {
         self.cursor.subscribe()
     }
 
-    pub(super) fn follow(&self) -> broadcast::Receiver<Option<Arc<Change>>> {
+    pub(super) fn follow(&self) -> broadcast::Receiver<Live> {
         self.ring.follow()
     }
 }

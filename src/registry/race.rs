@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use crate::ask::{Ask, Channel, HTTP_ASKER, NewAsk, News, Outcome, Receipt, Report, Source};
 use crate::store::StoreError;
 
@@ -209,7 +207,7 @@ impl Registry {
                 tracing::warn!(key = %ask.key, "a report about a question that waits here was ignored");
                 return Ok(None);
             }
-            let by = Source { channel: Channel::Terminal, agent: None, device: None };
+            let by = Source::of(Channel::Terminal);
             // The call is over. If nobody said anything, that is no answer.
             let (outcome, by) = match behind.clone() {
                 Some(answer) => (Outcome::AnsweredInTerminal(answer), Some(by)),
@@ -232,7 +230,7 @@ impl Registry {
             tracing::warn!(key = %ask.key, "the agent received something else than what was sent");
         }
         let received = sent.or(behind.as_ref()).map(|answer| answer.answers.clone()).unwrap_or_default();
-        let receipt = Receipt { answers: received, as_sent: sent.is_some(), at: Timestamp::now() };
+        let receipt = Receipt { answers: received, as_sent: sent.is_some(), at: self.now() };
         Ok(Some(self.0.store.receive(ask.id, receipt).await?.unwrap_or(ask)))
     }
 

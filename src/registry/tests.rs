@@ -1,13 +1,16 @@
 //! Times are real here: the store works on a thread of its own, and a clock that jumps would get ahead of it.
 
+mod hubs;
+
 use std::path::PathBuf;
 
+use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey, Host, Kind, News, Origin, Report};
+use crate::ask::{Answer, AskKey, Channel, Host, Kind, News, OnTimeout, Origin, Report};
 use crate::store::OtherWriter;
 use crate::store::samples::in_scratch_dir;
 
@@ -194,6 +197,7 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
         ask.host = Host::new("elsewhere");
     }
     let (registry, _) = Registry::start(opening, snapshot).unwrap();
+    let _link = registry.link(&Host::new("elsewhere"));
     let (ours, theirs): (AskKey, AskKey) = ("s__ours".parse().unwrap(), "s__theirs".parse().unwrap());
     let ours = timeout(Duration::from_secs(20), registry.until_settled(&ours)).await.unwrap().unwrap().unwrap();
     assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
@@ -308,4 +312,39 @@ proptest::proptest! {
     fn in_any_order_there_is_one_outcome_and_nobody_waits_for_ever(steps in steps()) {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(play(&steps));
     }
+}
+
+#[tokio::test]
+async fn after_a_break_in_the_order_the_open_asks_are_the_new_ones_and_lost_waits_end() {
+    let world = World::new();
+    let (stays, goes) = (NewAsk { key: "s__stays".parse().unwrap(), ..ask(None) }, ask(None));
+    let (stays, goes) = (world.attach(stays).await, world.attach(goes).await);
+    let mut feed = world.registry.feed(None);
+    let goes_id = goes.ask().id;
+    let mut open: Vec<Ask> = vec![stays.ask().clone()];
+    // The same key, but another life.
+    open.push(Ask { id: AskId(goes_id.0 + 7), ..goes.ask().clone() });
+    let appeared = world.registry.0.open.reset(Snapshot { open, cursor: Cursor(1000) });
+    assert_eq!(appeared.iter().map(|ask| ask.id).collect::<Vec<_>>(), [AskId(goes_id.0 + 7)]);
+    assert!(matches!(goes.end().await, WaitEnd::Lost));
+    assert!(matches!(feed.next().await.unwrap(), Some(Next::Reset(Cursor(1000)))));
+    assert_eq!(*world.registry.cursor().borrow(), Cursor(1000));
+    let open = world.registry.open_asks(None);
+    assert_eq!(open.iter().map(|ask| ask.key.as_str()).collect::<Vec<_>>(), ["s__stays", "s__t"]);
+    // Whoever waits for an ask that stays is not disturbed.
+    let id = stays.ask().id;
+    world.registry.settle(id, Outcome::Released, None).await.unwrap();
+    assert!(matches!(stays.end().await, WaitEnd::Settled(settled) if settled.ask.id == id));
+}
+
+#[tokio::test]
+async fn an_asker_whose_ask_was_withdrawn_by_a_hub_asks_again() {
+    let world = World::new();
+    let wait = world.attach(ask(None)).await;
+    let id = wait.ask().id;
+    let hub = Source::of(Channel::Hub);
+    world.registry.settle(id, Outcome::Withdrawn, Some(hub)).await.unwrap();
+    assert!(matches!(wait.end().await, WaitEnd::Lost));
+    let Attached::Waiting(again) = world.registry.attach(ask(None), true).await.unwrap() else { panic!("not open") };
+    assert!(again.ask().id > id);
 }

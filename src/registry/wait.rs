@@ -12,6 +12,8 @@ pub enum WaitEnd {
     Settled(Settled),
     /// The ask stays open, and the asker is to come back for the answer.
     Deferred,
+    /// The ask is gone, and the asker is to ask again.
+    Lost,
 }
 
 /// An asker parked on an open ask. If the last wait is dropped before the ask is settled, the asker is gone. The ask is then withdrawn,
@@ -46,7 +48,7 @@ impl Wait {
 impl Drop for Wait {
     fn drop(&mut self) {
         let abandoned = self.parked.waiters.leave();
-        if let Some(abandoned) = abandoned.filter(|_| !self.parked.waiters.is_settled()) {
+        if let Some(abandoned) = abandoned.filter(|_| !self.parked.waiters.is_over()) {
             self.registry.withdraw_after_grace(&self.parked, abandoned);
         }
     }

@@ -87,7 +87,7 @@ impl CallKind for Question {
             Some(Channel::Terminal) => "in the terminal",
             Some(Channel::Notification) => "from an Answerback notification",
             Some(Channel::Away) => "in advance, because they are away",
-            None => "through Answerback",
+            Some(Channel::Hub) | None => "through Answerback",
         };
         let mut text = format!("The user answered {channel}");
         if let Some(agent) = by.and_then(|by| by.agent.as_deref()) {

@@ -1,0 +1,154 @@
+//! What the daemon of another machine may do here, over its link. It opens asks of its own, reads them, and ends them as far as they can
+//! end on that machine. It never answers, dismisses or releases anything, and asks of others do not exist for it.
+
+use std::sync::Arc;
+
+use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name};
+use crate::registry::{MAX_OPEN, MAX_OPEN_PER_SESSION};
+use crate::store::wire::{Command, Fault, FaultKind, Reply, WireAsk, WireChange, WireNew};
+use crate::store::{Changes, Opened, Settling, StoreError};
+
+use super::Inbox;
+
+/// The longest directory, as in the API, and the longest digest or name of a process, in bytes.
+const MAX_PROJECT: usize = 4096;
+const MAX_NAME: usize = 1024;
+/// The most that an edge may keep with an ask for its own reply.
+const MAX_DETAIL: usize = 4 * 1024 * 1024;
+/// The most changes on a page for an edge.
+const MAX_CHANGES: usize = 256;
+
+fn refused(message: &str) -> Fault {
+    Fault { kind: FaultKind::Refused, message: message.to_owned() }
+}
+
+fn failed(error: StoreError) -> Fault {
+    Fault::from(&error)
+}
+
+fn wire(ask: &Ask) -> Box<WireAsk> {
+    Box::new(WireAsk::new(ask))
+}
+
+fn found(ask: Option<Arc<Ask>>) -> Reply {
+    Reply::Ask { ask: ask.as_deref().map(wire) }
+}
+
+impl Inbox {
+    /// Carries out a command of the daemon of `host`. What it may not do is refused and logged.
+    pub async fn serve_edge(&self, host: &Host, command: Command) -> Result<Reply, Fault> {
+        let done = self.carry_out(host, command).await;
+        if let Err(Fault { kind: FaultKind::Refused, message }) = &done {
+            tracing::warn!(host = host.as_str(), message, "a machine was refused something");
+        }
+        done
+    }
+
+    async fn carry_out(&self, host: &Host, command: Command) -> Result<Reply, Fault> {
+        match command {
+            Command::Open { new, per_session } => self.open_for_edge(host, *new, per_session).await,
+            Command::Settle { ask, outcome } => self.settle_for_edge(host, ask, outcome).await,
+            Command::Defer { ask } => {
+                let ask = self.own(host, ask).await?;
+                Ok(found(self.store.defer(ask.id, self.store.now()).await.map_err(failed)?))
+            }
+            Command::Resume { ask, expires_in } => {
+                let (ask, now) = (self.own(host, ask).await?, self.store.now());
+                let expires_at = expires_in.map(|left| left.after(now));
+                Ok(found(self.store.resume(ask.id, expires_at, now).await.map_err(failed)?))
+            }
+            Command::Receive { ask, receipt } => {
+                let ask = self.own(host, ask).await?;
+                let receipt = Receipt { at: self.store.now(), ..receipt };
+                Ok(found(self.store.receive(ask.id, receipt).await.map_err(failed)?))
+            }
+            Command::Ask { key } => {
+                let key = key.parse().map_err(|_| refused("this is not the key of a question"))?;
+                let ask = self.registry.get(&key).await.map_err(failed)?;
+                Ok(found(ask.filter(|ask| ask.host == *host)))
+            }
+            Command::AskWithDigest { session, digest } => {
+                let ask = self.store.ask_with_digest(session, digest).await.map_err(failed)?;
+                Ok(found(ask.filter(|ask| ask.host == *host)))
+            }
+            Command::Detail { ask } => {
+                let ask = self.own(host, ask).await?;
+                Ok(Reply::Detail { detail: self.store.detail(ask.id).await.map_err(failed)? })
+            }
+            Command::Changes { after, limit } => {
+                let page = self.store.changes(Cursor(after), limit.min(MAX_CHANGES)).await.map_err(failed)?;
+                let Changes { changes, through, is_end, is_broken_off } = page;
+                let own = changes.iter().filter(|change| change.ask.host == *host);
+                let changes = own.map(|change| WireChange::new(change, None)).collect();
+                Ok(Reply::Changes { changes, through: through.0, is_end, is_broken_off })
+            }
+            Command::Unknown => Err(refused("this hub does not know that command: it may be older")),
+        }
+    }
+
+    /// An ask of this machine. For it, there are no others.
+    async fn own(&self, host: &Host, id: AskId) -> Result<Arc<Ask>, Fault> {
+        let ask = self.store.life(id).await.map_err(failed)?;
+        ask.filter(|ask| ask.host == *host).ok_or_else(|| refused("this machine has asked no such question"))
+    }
+
+    async fn open_for_edge(&self, host: &Host, new: WireNew, per_session: u32) -> Result<Reply, Fault> {
+        let now = self.store.now();
+        let mut new = new.read(now).map_err(|error| refused(&error.to_string()))?;
+        new.asked_by = new.asked_by.as_deref().and_then(harmless_name);
+        let is_long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.len() > most);
+        if is_long(&new.project, MAX_PROJECT) || is_long(&new.digest, MAX_NAME) || is_long(&new.asker, MAX_NAME) {
+            return Err(refused("the project or a name in this question is too long"));
+        }
+        if new.detail.len() > MAX_DETAIL {
+            return Err(refused("this question is too large"));
+        }
+        let is_full = self.registry.count_open(host) >= MAX_OPEN;
+        let limit = if is_full { 0 } else { per_session.min(MAX_OPEN_PER_SESSION) };
+        match self.store.for_host(host.clone()).open_ask(Arc::new(new), now, limit).await.map_err(failed)? {
+            Opened::New(ask) => {
+                tracing::info!(key = %ask.key, host = host.as_str(), "opened");
+                Ok(Reply::New { ask: wire(&ask) })
+            }
+            Opened::Known(ask) if ask.host == *host => Ok(Reply::Known { ask: wire(&ask) }),
+            Opened::Known(_) => Err(refused("another machine has asked under the same key")),
+            Opened::Full => Ok(Reply::Full),
+        }
+    }
+
+    async fn settle_for_edge(&self, host: &Host, id: AskId, outcome: Outcome) -> Result<Reply, Fault> {
+        let ask = self.own(host, id).await?;
+        // The edge does not say who it was. That follows from the outcome.
+        let by = match outcome {
+            Outcome::Expired | Outcome::Withdrawn => None,
+            Outcome::AnsweredInTerminal(_) if ask.may_be_answered_elsewhere() => Some(Source::of(Channel::Terminal)),
+            Outcome::AnsweredInTerminal(_) => return Err(refused("no terminal shows this question")),
+            Outcome::Answered(_) | Outcome::Dismissed { .. } | Outcome::Released => {
+                return Err(refused("a machine does not answer what it asks"));
+            }
+        };
+        let settlement = Settlement { outcome, by, at: self.store.now() };
+        Ok(match self.store.settle(id, settlement).await.map_err(failed)? {
+            Settling::Won(ask) => {
+                tracing::info!(key = %ask.key, host = host.as_str(), "settled by its machine");
+                Reply::Won { ask: wire(&ask) }
+            }
+            Settling::Lost(ask) => Reply::Lost { ask: wire(&ask) },
+        })
+    }
+
+    /// The daemon of a machine is linked, and watches over its asks.
+    pub async fn keep_edge(&self, host: &Host) {
+        if let Err(error) = self.store.keep_host(host.clone()).await {
+            tracing::warn!(%error, host = host.as_str(), "other hubs do not know that a machine is linked");
+        }
+    }
+
+    /// What the asker of a settled ask needs for its reply. Without it, its daemon asks for it.
+    pub async fn detail_for_edge(&self, ask: &Ask) -> Option<String> {
+        if !ask.origin.needs_wait() {
+            return None;
+        }
+        self.store.detail(ask.id).await.ok()
+    }
+}

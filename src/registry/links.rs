@@ -1,0 +1,215 @@
+//! Which other machines are linked with this daemon, and what becomes of the asks of those that are not.
+//!
+//! While a machine is linked, its own daemon watches over its asks. When the link is gone, they stay open and can be answered. A deadline
+//! that passes meanwhile ends them here. An asker needs its daemon to get the answer, so after some time without a link the asks that need
+//! one are withdrawn. Its daemon learns that when it is back, and asks again for whoever still waits.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use crate::ask::{Ask, Channel, Host, Outcome, Source};
+
+use super::Registry;
+
+/// How long asks that need a wait outlive the link of their machine.
+const ABSENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(120) };
+/// How exact the deadlines of absent machines are.
+const ROUND: Duration = if cfg!(test) { Duration::from_millis(20) } else { Duration::from_secs(1) };
+
+/// The links, each with a number of its own.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    by_host: watch::Sender<HashMap<Host, u64>>,
+    /// A number is never used again: a link that ends late must not take a newer one for itself.
+    next: AtomicU64,
+}
+
+/// A machine that is linked, until this is dropped.
+#[derive(Debug)]
+pub struct Link {
+    registry: Registry,
+    host: Host,
+    number: u64,
+}
+
+impl Link {
+    /// Returns when another link of the same machine has taken the place of this one. Safe to cancel.
+    pub async fn replaced(&self) {
+        let mut links = self.registry.0.links.by_host.subscribe();
+        // There is no error: the registry has the sender.
+        drop(links.wait_for(|links| links.get(&self.host) != Some(&self.number)).await);
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let is_last = self.registry.0.links.by_host.send_if_modified(|links| {
+            let is_last = links.get(&self.host) == Some(&self.number);
+            if is_last {
+                links.remove(&self.host);
+            }
+            is_last
+        });
+        if is_last {
+            self.registry.watch_absent(self.host.clone());
+        }
+    }
+}
+
+impl Registry {
+    /// The daemon of a machine is linked from now on. It takes the place of an older link of the same machine.
+    pub fn link(&self, host: &Host) -> Link {
+        let number = self.0.links.next.fetch_add(1, Ordering::Relaxed);
+        self.0.links.by_host.send_modify(|links| {
+            links.insert(host.clone(), number);
+        });
+        Link { registry: self.clone(), host: host.clone(), number }
+    }
+
+    /// Whether the daemon of a machine is linked.
+    pub fn is_linked(&self, host: &Host) -> bool {
+        self.0.links.by_host.borrow().contains_key(host)
+    }
+
+    /// How many asks of a machine are open.
+    pub fn count_open(&self, host: &Host) -> usize {
+        self.0.open.all().iter().filter(|ask| ask.host == *host).count()
+    }
+
+    /// Does what the daemon of an absent machine would do, until it is linked again. A store that several daemons share has its own way.
+    pub(super) fn watch_absent(&self, host: Host) {
+        if self.0.store.ends_asks_of_absent_hosts() {
+            return;
+        }
+        let registry = self.clone();
+        self.0.runtime.spawn(async move {
+            let mut links = registry.0.links.by_host.subscribe();
+            tokio::select! {
+                biased;
+                _ = links.wait_for(|links| links.contains_key(&host)) => {}
+                () = registry.end_asks_of_absent(&host) => {}
+            }
+        });
+    }
+
+    async fn end_asks_of_absent(&self, host: &Host) {
+        let withdrawal = Instant::now() + ABSENCE;
+        loop {
+            let mut open = self.0.open.all();
+            open.retain(|ask| ask.host == *host);
+            if open.is_empty() {
+                return;
+            }
+            let (now, is_late) = (self.now(), Instant::now() >= withdrawal);
+            for ask in &open {
+                if ask.expires_at.is_some_and(|end| end <= now) {
+                    self.end_unasked(ask, Outcome::Expired, None).await;
+                } else if is_late && ask.origin.needs_wait() && !ask.deferred {
+                    let hub = Source::of(Channel::Hub);
+                    self.end_unasked(ask, Outcome::Withdrawn, Some(hub)).await;
+                }
+            }
+            sleep(self.until_next(&open, is_late, withdrawal)).await;
+        }
+    }
+
+    /// How long nothing has to be done.
+    fn until_next(&self, open: &[std::sync::Arc<Ask>], is_late: bool, withdrawal: Instant) -> Duration {
+        let now = self.now();
+        let deadline = open.iter().filter_map(|ask| ask.expires_at).min();
+        let deadline = deadline.map(|end| end.duration_since(now).max(SignedDuration::ZERO).unsigned_abs());
+        let withdrawal = (!is_late).then(|| withdrawal.saturating_duration_since(Instant::now()));
+        [deadline, withdrawal].into_iter().flatten().min().unwrap_or(ABSENCE).max(ROUND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::ask::samples::new_ask;
+    use crate::ask::{NewAsk, Origin};
+    use crate::store::samples::in_scratch_dir;
+    use crate::store::{Opened, Store};
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    async fn open(store: &Store, host: &Host, key: &str, change: impl FnOnce(&mut NewAsk)) -> Arc<Ask> {
+        let mut new = NewAsk { origin: Origin::ClaudeCode, ..new_ask(key) };
+        change(&mut new);
+        match store.for_host(host.clone()).open_ask(Arc::new(new), Timestamp::now(), 64).await.unwrap() {
+            Opened::New(ask) => ask,
+            other => panic!("not new: {other:?}"),
+        }
+    }
+
+    async fn outcome(registry: &Registry, ask: &Ask) -> (Outcome, Option<Channel>) {
+        let settled = timeout(PATIENCE, registry.until_settled(&ask.key)).await.unwrap().unwrap().unwrap();
+        let settlement = settled.settlement.clone().unwrap();
+        (settlement.outcome, settlement.by.map(|by| by.channel))
+    }
+
+    #[tokio::test]
+    async fn the_asks_of_a_machine_without_a_link_are_withdrawn_after_a_while_unless_nobody_has_to_wait() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let host = Host::new("edge");
+        let link = registry.link(&host);
+        let waited_for = open(&store, &host, "s__t", |_| {}).await;
+        let of_program = open(&store, &host, "p__t", |new| new.origin = Origin::Program).await;
+        let late = Timestamp::now() + SignedDuration::from_millis(50);
+        let expiring = open(&store, &host, "x__t", |new| new.expires_at = Some(late)).await;
+        // The daemon of the machine watches over them.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!((registry.count_open(&host), registry.is_linked(&host)), (3, true));
+        let lost = Instant::now();
+        drop(link);
+        assert_eq!(outcome(&registry, &expiring).await, (Outcome::Expired, None));
+        assert_eq!(outcome(&registry, &waited_for).await, (Outcome::Withdrawn, Some(Channel::Hub)));
+        assert!(lost.elapsed() >= ABSENCE);
+        assert!(registry.get(&of_program.key).await.unwrap().unwrap().is_open());
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_machine_that_comes_back_in_time_finds_its_asks() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let host = Host::new("edge");
+        let first = registry.link(&host);
+        let ask = open(&store, &host, "s__t", |_| {}).await;
+        let second = registry.link(&host);
+        timeout(PATIENCE, first.replaced()).await.unwrap();
+        // The first one is of no importance any more.
+        drop(first);
+        assert!(registry.is_linked(&host));
+        drop(second);
+        let _third = registry.link(&host);
+        tokio::time::sleep(ABSENCE * 2).await;
+        assert!(registry.get(&ask.key).await.unwrap().unwrap().is_open());
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_link_that_ends_late_leaves_a_newer_one_alone() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let host = Host::new("edge");
+        let stalled = registry.link(&host);
+        drop(registry.link(&host));
+        let newest = registry.link(&host);
+        drop(stalled);
+        assert!(registry.is_linked(&host));
+        assert!(futures_util::poll!(std::pin::pin!(newest.replaced())).is_pending());
+        store.close().await;
+    }
+}
