@@ -33,7 +33,8 @@ export class Answerback {
 
   /**
    * The open asks, and then every change, each of them once. It connects again by itself, and goes on after the last change that it has
-   * seen. It ends when the loop is left, and throws the reason of `signal` when that is aborted.
+   * seen. If the daemon has lost changes, the open asks come again as a list. It ends when the loop is left, and throws the reason of
+   * `signal` when that is aborted.
    */
   watch(options?: WatchOptions): AsyncGenerator<ListEvent | AskEvent, never, void>;
 
@@ -82,7 +83,7 @@ export type Kind = "question" | "plan" | "form" | "permission";
 export type State = "open" | "settled";
 export type Origin = "claude-code" | "program" | "probe";
 export type OutcomeKind = "answered" | "answered_in_terminal" | "dismissed" | "released" | "expired" | "withdrawn";
-export type Channel = "socket" | "token" | "page" | "terminal" | "notification" | "away";
+export type Channel = "socket" | "token" | "page" | "terminal" | "notification" | "away" | "hub";
 export type EventType = "ask.opened" | "ask.settled" | "ask.deferred" | "ask.resumed" | "ask.receipt";
 
 export type Ask = AskFields & AskedThing;
@@ -100,6 +101,8 @@ export interface AskFields {
   tool_use_id: string;
   origin: Origin;
   project: string | null;
+  /** The machine that the asker runs on. A project is the same one only on the same host. */
+  host: string;
   /** The name that a program gave itself. */
   asked_by?: string | null;
   questions: Question[];
@@ -208,6 +211,10 @@ export interface Source {
   channel: Channel;
   agent?: string | null;
   device?: string | null;
+  /** The person whose device it is, where people have roles. */
+  person?: string | null;
+  /** The daemon that took it, where several share a store. */
+  hub?: string | null;
 }
 
 /** What Claude Code has reported receiving. */
@@ -232,11 +239,20 @@ export interface AskEvent {
   ask: Ask;
 }
 
-/** What `watch` begins with. */
+/**
+ * All open asks. `watch` begins with it. It comes again if the daemon has lost changes: then it takes the place of everything that was
+ * told before, and an ask that is not in it is not open.
+ */
 export interface ListEvent {
   type: "list";
   cursor: string;
   asks: Ask[];
+}
+
+/** The daemon has lost changes. `watch` lists the open asks then, and does not pass this on. */
+export interface ResetEvent {
+  type: "reset";
+  cursor: string;
 }
 
 export interface Problem {
@@ -260,6 +276,7 @@ export interface ListFilter {
   state?: State | "all";
   session?: string;
   project?: string;
+  host?: string;
   kind?: Kind;
   outcome?: OutcomeKind;
   text?: string;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::{Away, Kind, Source};
 
-use super::{schema, time};
+use super::schema;
+use super::times::time;
 
 /// What to say to everything that is asked while nobody is there.
 #[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]

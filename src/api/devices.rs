@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::{Device, DeviceKind};
 
-use super::time;
+use super::times::time;
 
 /// Starts a pairing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
@@ -13,6 +13,10 @@ use super::time;
 pub struct PairingRequest {
     /// A name for the device. Without it, the device names itself.
     pub name: Option<String>,
+    /// The id of the person who will have the device. Without it, the device belongs to whoever starts the pairing: to a person if a device
+    /// of theirs does, and to nobody over the socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<i64>,
 }
 
 /// A pairing that waits for its device.
@@ -107,12 +111,15 @@ pub struct DeviceView {
     #[serde(serialize_with = "time")]
     #[schema(value_type = String, format = DateTime)]
     pub last_seen_at: Timestamp,
+    /// The name of the person whose device it is. Absent if it belongs to nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
 }
 
 impl From<Device> for DeviceView {
     fn from(device: Device) -> Self {
-        let Device { id, name, kind, created_at, last_seen_at } = device;
-        Self { id, name, kind, created_at, last_seen_at }
+        let Device { id, name, kind, created_at, last_seen_at, person } = device;
+        Self { id, name, kind, created_at, last_seen_at, person: person.map(|person| person.name) }
     }
 }
 

@@ -108,6 +108,7 @@ pub enum ServerFrame {
     AskUserTimeout(AskUserTimeout),
     AskUserSettled(Box<AskUserSettled>),
     SessionStatus(SessionStatus),
+    Reset(Reset),
     SessionTaken(SessionTaken),
     Error(Box<ErrorFrame>),
 }
@@ -141,6 +142,8 @@ pub struct AskUserQuestion {
     /// The directory that the asker works in. Null if it is unknown.
     #[schema(required = true)]
     pub project: Option<String>,
+    /// The machine that the asker runs on.
+    pub host: String,
     /// The name that a program gives itself. Null if it gives none, and for an agent.
     #[schema(required = true)]
     pub asked_by: Option<String>,
@@ -172,6 +175,13 @@ pub struct AskUserSettled {
     /// Send it as `since` after a lost connection. The reply to an answer has none, because it may overtake other frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+}
+
+/// The order of changes was broken off. Forget the questions that were shown: those that are open follow.
+#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+pub struct Reset {
+    /// Send it as `since` after a lost connection.
+    pub cursor: String,
 }
 
 /// What a session does.
@@ -230,6 +240,7 @@ impl AskUserQuestion {
             subject: ask.subject.clone(),
             questions: ask.questions.iter().cloned().collect(),
             project: ask.project.clone(),
+            host: ask.host.as_str().to_owned(),
             asked_by: ask.asked_by.clone(),
             racing: ask.racing,
             timeout_seconds: left.map(|left| u64::try_from(left).unwrap_or(0)),

@@ -25,7 +25,7 @@ pub struct SessionView {
     /// The keys of the open asks, oldest first.
     pub asks: Vec<String>,
     /// When the session last gave a sign: a call of a hook, or an ask.
-    #[serde(serialize_with = "super::time")]
+    #[serde(serialize_with = "super::times::time")]
     #[schema(value_type = String, format = DateTime)]
     pub last_activity_at: Timestamp,
 }

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::api::{
     AnswerRequest, AskList, AskRequest, AskView, AwayList, AwayRequest, AwayView, ConfirmRequest, DeviceList,
-    DismissRequest, Launch, Nothing, Pairing, PairingRequest, PairingView, ReleaseRequest, State, Version,
+    DismissRequest, GrantsRequest, HostList, HostRequest, Launch, NewHost, Nothing, Pairing, PairingRequest,
+    PairingView, PersonList, PersonRequest, PersonView, ProjectList, ReleaseRequest, State, Version,
 };
 
 use super::target::{self, Target};
@@ -27,6 +28,8 @@ pub struct Search {
     pub text: Option<String>,
     /// The directory of the asker.
     pub project: Option<String>,
+    /// The machine of the asker.
+    pub host: Option<String>,
     /// The word for it, as in the API.
     pub kind: Option<String>,
     /// The word for it, as in the API.
@@ -50,7 +53,17 @@ impl Client {
 
     /// The open asks, newest first.
     pub fn open_asks(&self) -> Result<AskList, ClientError> {
-        self.get(&Target::of("/v1/asks"))
+        self.open_asks_of(None)
+    }
+
+    /// The open asks of one host, newest first. Without one, all of them.
+    pub fn open_asks_of(&self, host: Option<&str>) -> Result<AskList, ClientError> {
+        self.get(&Target::of("/v1/asks").query_if("host", host))
+    }
+
+    /// The projects and the hosts that have asks.
+    pub fn projects(&self) -> Result<ProjectList, ClientError> {
+        self.get(&Target::of("/v1/projects"))
     }
 
     /// Open and settled asks, newest first.
@@ -83,16 +96,17 @@ impl Client {
         }
     }
 
-    /// Waits for a change after a cursor, for up to one round. Returns the open asks either way.
-    pub fn poll(&self, cursor: &str) -> Result<AskList, ClientError> {
+    /// Waits for a change after a cursor, for up to one round. Returns the open asks of a host, or all, either way.
+    pub fn poll(&self, cursor: &str, host: Option<&str>) -> Result<AskList, ClientError> {
         let target = Target::of("/v1/asks").query("since", cursor).query("wait", ROUND.as_secs());
+        let target = target.query_if("host", host);
         self.patiently(|client| client.get_within(&target, ROUND))
     }
 
-    /// Waits for a change after a cursor, as long as it takes. Returns the open asks.
-    pub fn next_change(&self, cursor: &str) -> Result<AskList, ClientError> {
+    /// Waits for a change after a cursor, as long as it takes. Returns the open asks of a host, or all.
+    pub fn next_change(&self, cursor: &str, host: Option<&str>) -> Result<AskList, ClientError> {
         loop {
-            let list = self.poll(cursor)?;
+            let list = self.poll(cursor, host)?;
             if list.cursor != cursor {
                 return Ok(list);
             }
@@ -188,9 +202,44 @@ impl Client {
         self.get(&Target::of("/v1/devices"))
     }
 
+    /// The people, and what they may do.
+    pub fn people(&self) -> Result<PersonList, ClientError> {
+        self.get(&Target::of("/v1/people"))
+    }
+
+    /// Adds a person.
+    pub fn add_person(&self, request: &PersonRequest) -> Result<PersonView, ClientError> {
+        self.post(&Target::of("/v1/people"), request)
+    }
+
+    /// Replaces what a person may do.
+    pub fn set_grants(&self, id: i64, request: &GrantsRequest) -> Result<PersonView, ClientError> {
+        self.put(&Target::of("/v1/people").segment(id).segment("grants"), request)
+    }
+
+    /// Removes a person, and signs their devices out.
+    pub fn revoke_person(&self, id: i64) -> Result<(), ClientError> {
+        self.post(&Target::of("/v1/people").segment(id).segment("revoke"), &Nothing {})
+    }
+
     /// Signs a device out.
     pub fn revoke_device(&self, id: i64) -> Result<(), ClientError> {
         self.post(&Target::of("/v1/devices").segment(id).segment("revoke"), &Nothing {})
+    }
+
+    /// Makes a token for the daemon of another machine.
+    pub fn add_host(&self, name: &str) -> Result<NewHost, ClientError> {
+        self.post(&Target::of("/v1/hosts"), &HostRequest { name: name.to_owned() })
+    }
+
+    /// The machines that have a host token.
+    pub fn hosts(&self) -> Result<HostList, ClientError> {
+        self.get(&Target::of("/v1/hosts"))
+    }
+
+    /// Takes the token of a machine back.
+    pub fn revoke_host(&self, name: &str) -> Result<(), ClientError> {
+        self.post(&Target::of("/v1/hosts").segment(name).segment("revoke"), &Nothing {})
     }
 }
 
@@ -202,6 +251,7 @@ fn away() -> Target {
 fn settled(search: &Search) -> Target {
     let target = Target::of("/v1/asks").query("state", "settled").query("limit", search.limit);
     let target = target.query_if("text", search.text.as_ref()).query_if("project", search.project.as_ref());
+    let target = target.query_if("host", search.host.as_ref());
     let target = target.query_if("kind", search.kind.as_ref()).query_if("outcome", search.outcome.as_ref());
     target.query_if("opened_since", search.opened_since).query_if("before", search.before)
 }

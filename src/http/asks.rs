@@ -21,7 +21,7 @@ use crate::store::{Filter, StateFilter};
 
 use super::App;
 use super::extract::{Json, Key, Params};
-use super::query::{Directory, Id, PageSize, Position, SearchText, Seconds, SessionName};
+use super::query::{Directory, HostName, Id, PageSize, Position, SearchText, Seconds, SessionName};
 
 const DEFAULT_PAGE: usize = 100;
 
@@ -39,6 +39,9 @@ pub(super) struct ListParams {
     /// Only asks of this project. This is the directory, exactly as in `project` of the ask.
     #[param(inline)]
     project: Option<Directory>,
+    /// Only asks of this host.
+    #[param(inline)]
+    host: Option<HostName>,
     /// Only asks of this kind.
     #[param(inline)]
     kind: Option<Kind>,
@@ -104,13 +107,17 @@ pub(super) fn patience(wait: Option<Seconds>) -> Duration {
         (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "The tag of this list")))))]
 pub(super) async fn list(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Params(params): Params<ListParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if let Some(since) = params.since {
-        app.wait_at_most(patience(params.wait), app.inbox.changed(Cursor(since.signed()))).await;
+        let changed = app.inbox.changed(Cursor(since.signed()), caller.rights());
+        app.wait_at_most(patience(params.wait), changed).await;
     }
-    let etag = |cursor: Cursor| [(header::ETAG, format!("\"{}\"", cursor.0))];
+    // A person whose rights have changed sees another list.
+    let revision = caller.rights().revision().map_or_else(String::new, |revision| format!(".{revision}"));
+    let etag = |cursor: Cursor| [(header::ETAG, format!("\"{}{revision}\"", cursor.0))];
     let newest = etag(app.inbox.cursor());
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == newest[0].1.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, newest).into_response());
@@ -125,6 +132,7 @@ pub(super) async fn list(
         state,
         session: params.session.map(SessionName::into_string),
         project: params.project.map(Directory::into_string),
+        host: params.host.map(HostName::into_string),
         kind: params.kind,
         outcome: params.outcome,
         text: params.text.map(SearchText::into_string),
@@ -134,17 +142,25 @@ pub(super) async fn list(
         probes: params.probes,
         limit,
     };
-    let Listing { page, cursor } = app.inbox.list(filter).await?;
+    let Listing { page, cursor } = app.inbox.list(filter, caller.rights()).await?;
     let perhaps_answered = app.inbox.perhaps_answered(&page.asks).await;
     let json = app.list_writer.write(&page, &perhaps_answered, cursor).await.map_err(Problem::internal)?;
     Ok((etag(cursor), [(header::CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 /// Lists the projects that have asks, open or settled.
+///
+/// A directory on one host is another project than the same directory on another host. `hosts` tells them apart.
 #[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
     (status = 200, body = ProjectList, description = "The directories of the projects")))]
-pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<ProjectList>, Problem> {
-    Ok(JsonReply(ProjectList { projects: app.inbox.projects().await? }))
+pub(super) async fn projects(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<JsonReply<ProjectList>, Problem> {
+    let hosts = app.inbox.hosts(caller.rights()).await?;
+    let projects = app.inbox.projects(caller.rights()).await?;
+    let here = app.inbox.host().as_str().to_owned();
+    Ok(JsonReply(ProjectList { projects, hosts: hosts.into_iter().map(Into::into).collect(), here }))
 }
 
 /// Gets one ask. With `wait`, it returns as soon as the ask is settled.
@@ -153,13 +169,16 @@ pub(super) async fn projects(State(app): State<App>) -> Result<JsonReply<Project
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
 pub(super) async fn get(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Key(key): Key,
     Params(params): Params<GetParams>,
 ) -> Result<JsonReply<AskView>, Problem> {
     if params.wait.is_some() {
+        // What the caller may not see is not there at once, too.
+        app.inbox.get(&key, caller.rights()).await?;
         app.wait_at_most(patience(params.wait), app.inbox.until_settled(&key)).await;
     }
-    let ask = app.inbox.get(&key).await?;
+    let ask = app.inbox.get(&key, caller.rights()).await?;
     let perhaps_answered = app.inbox.perhaps_answered(std::slice::from_ref(&ask)).await.contains(&ask.id);
     Ok(JsonReply(AskView { perhaps_answered, ..AskView::from(&*ask) }))
 }
@@ -173,7 +192,7 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     params(Key), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts. It is on disk."),
     (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
-    (status = 403, description = "The agent that asks has started the caller (`asker-itself`), or a notification does not answer this kind (`no-buttons`)."),
+    (status = 403, description = "The agent that asks has started the caller (`asker-itself`), a notification does not answer this kind (`no-buttons`), or the person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),
@@ -202,6 +221,7 @@ pub(super) async fn answer(
 #[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
     (status = 200, body = AskView, description = "The ask is dismissed"),
+    (status = 403, description = "The person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
@@ -220,6 +240,7 @@ pub(super) async fn dismiss(
 #[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
     params(Key), request_body = ReleaseRequest, responses(
     (status = 200, body = AskView, description = "The ask is released"),
+    (status = 403, description = "The person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
@@ -237,13 +258,18 @@ pub(super) async fn release(
 #[utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
     (status = 201, body = AskView, description = "The ask is open. It is on disk.",
         headers(("Location" = String, description = "The path of the ask"))),
+    (status = 403, description = "The person may not answer in this project, so they may not ask either (`role`)."),
     (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
     (status = 500, description = "The system has no random numbers for a key (`internal`)."),
     (status = 503, description = "Too many questions are open (`too-many-open`).")))]
-pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>) -> Result<Response, Problem> {
+pub(super) async fn open(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<AskRequest>,
+) -> Result<Response, Problem> {
     let timeout = request.timeout_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()));
     let AskRequest { questions, project, asked_by, .. } = request;
-    let ask = app.inbox.open(Inquiry { questions, project, asked_by, timeout }).await?;
+    let ask = app.inbox.open(Inquiry { questions, project, asked_by, timeout }, &caller).await?;
     let location = format!("/v1/asks/{}", ask.key);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], view(&ask)).into_response())
 }
@@ -252,7 +278,7 @@ pub(super) async fn open(State(app): State<App>, Json(request): Json<AskRequest>
 #[utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
     (status = 200, body = AskView, description = "The ask is withdrawn"),
-    (status = 403, description = "An agent opened the ask (`not-yours`)."),
+    (status = 403, description = "An agent opened the ask (`not-yours`), or the person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),

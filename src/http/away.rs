@@ -27,13 +27,17 @@ pub(super) struct BackParams {
 /// Gets what people who are away say to what is asked meanwhile.
 #[utoipa::path(get, path = "/v1/away", operation_id = "getAway", tag = "asks", responses(
     (status = 200, body = AwayList, description = "What is on now. It is empty if nobody is away.")))]
-pub(super) async fn get(State(app): State<App>) -> Result<JsonReply<AwayList>, Problem> {
-    Ok(JsonReply(app.inbox.away().await?.into()))
+pub(super) async fn get(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<JsonReply<AwayList>, Problem> {
+    Ok(JsonReply(app.inbox.away(caller.rights()).await?.into()))
 }
 
 /// Sets what is said to everything that is asked from now on, for a time. It replaces what was set for the same project.
 #[utoipa::path(put, path = "/v1/away", operation_id = "setAway", tag = "asks", request_body = AwayRequest, responses(
     (status = 200, body = AwayView, description = "It is on. It is on disk."),
+    (status = 403, description = "The person may not answer everything (`role`)."),
     (status = 422, description = "These words, this time, these kinds or this project cannot be used, or the body has the wrong \
         shape (`invalid`).")))]
 pub(super) async fn set(
@@ -48,10 +52,12 @@ pub(super) async fn set(
 
 /// Ends being away, in one project or everywhere.
 #[utoipa::path(delete, path = "/v1/away", operation_id = "endAway", tag = "asks", params(BackParams), responses(
-    (status = 200, body = AwayList, description = "What was on until now. It is empty if nobody was away.")))]
+    (status = 200, body = AwayList, description = "What was on until now. It is empty if nobody was away."),
+    (status = 403, description = "The person may not answer everything (`role`).")))]
 pub(super) async fn end(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Params(params): Params<BackParams>,
 ) -> Result<JsonReply<AwayList>, Problem> {
-    Ok(JsonReply(app.inbox.come_back(params.project.map(Directory::into_string)).await?.into()))
+    Ok(JsonReply(app.inbox.come_back(params.project.map(Directory::into_string), &caller).await?.into()))
 }

@@ -1,10 +1,11 @@
 //! The situation in which an ask came up.
 
-use axum::Json as JsonReply;
 use axum::extract::State;
+use axum::{Extension, Json as JsonReply};
 
+use crate::access::Caller;
 use crate::api::{AskContext, Problem};
-use crate::claude_code::{Recorded, Surroundings};
+use crate::claude_code::{Elsewhere, Recorded, Surroundings};
 
 use super::App;
 use super::extract::Key;
@@ -14,8 +15,14 @@ use super::extract::Key;
 #[utoipa::path(get, path = "/v1/asks/{key}/context", operation_id = "getContext", tag = "asks", params(Key), responses(
     (status = 200, body = AskContext, description = "What is known"),
     (status = 404, description = "There is no ask with this key (`not-found`).")))]
-pub(super) async fn context(State(app): State<App>, Key(key): Key) -> Result<JsonReply<AskContext>, Problem> {
-    let ask = app.inbox.get(&key).await?;
-    let Surroundings { recorded: Recorded { said, branch, title }, terminal } = app.bridge.surroundings(&ask).await?;
-    Ok(JsonReply(AskContext { said, branch, title, terminal, on_timeout: ask.on_timeout }))
+pub(super) async fn context(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Key(key): Key,
+) -> Result<JsonReply<AskContext>, Problem> {
+    let ask = app.inbox.get(&key, caller.rights()).await?;
+    let Surroundings { recorded, terminal, elsewhere } = app.bridge.surroundings(&ask).await?;
+    let Recorded { said, branch, title } = recorded;
+    let Elsewhere { user, agent } = elsewhere.unwrap_or_default();
+    Ok(JsonReply(AskContext { said, branch, title, terminal, on_timeout: ask.on_timeout, user, agent }))
 }

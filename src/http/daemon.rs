@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use crate::PROTOCOL;
-use crate::api::Version;
+use crate::api::{HubLink, Version};
 
 use super::App;
 
@@ -19,8 +19,14 @@ pub(super) async fn health() -> &'static str {
 /// Gets the version of the daemon.
 #[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
     (status = 200, body = Version, description = "The version")))]
-pub(super) async fn version() -> Json<Version> {
-    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id() })
+pub(super) async fn version(State(app): State<App>) -> Json<Version> {
+    let hub = app.inbox.hub().map(|hub| HubLink {
+        url: hub.url,
+        host: app.inbox.host().as_str().to_owned(),
+        linked: hub.problem.is_none(),
+        problem: hub.problem,
+    });
+    Json(Version { version: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL, pid: std::process::id(), hub })
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.

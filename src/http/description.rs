@@ -33,10 +33,13 @@ const CREDENTIALS: &str = "\
 - `token` of `daemon.json`: `read`, `answer` and `ask`, on this machine.
 - The token of a device: `read`, `answer` and `ask`. The token of a paired device works everywhere, and that of a page on this machine.
 - `hook_token` of `daemon.json`: `hook`, on this machine.
+- A host token, from `POST /v1/hosts`: `link`, everywhere. It gets 403 at every other path, also where no token is needed.
 - A ticket, from a button of a notification: only `POST /v1/asks/{key}/answer`, for one ask.
-- No token has `admin`.
+- The token of a device that belongs to a person: `read` in the projects that the person may view, `answer` and `ask` in those where \
+they may answer, and `admin` if they are an admin. What they may not view does not exist for them.
+- No other token has `admin`, and none has `socket`.
 
-On the unix socket, no token is needed. It has every role, including `admin`.";
+On the unix socket, no token is needed. It has every role, including `admin` and `socket`, except `link`.";
 
 /// Makes the whole description. It takes a few milliseconds and some megabytes, and hardly anybody asks for it, so it is not kept.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +67,9 @@ pub(super) fn describe(openapi: &mut OpenApi) {
     let tags = [
         ("asks", "Questions, their answers, and ways to wait for them."),
         ("sessions", "The sessions of agents: what each does, and what it waits for."),
+        ("people", "The people of a team, and what they may do."),
         ("devices", "Pairing phones, signing in browsers, and signing them out."),
+        ("hosts", "Other machines whose daemons ask here."),
         ("hooks", "The endpoint for the hooks of agents."),
         ("daemon", "The daemon itself."),
     ];
@@ -104,6 +109,8 @@ fn role(scope: Scope) -> &'static str {
         Scope::Ask => "ask",
         Scope::Hook => "hook",
         Scope::Admin => "admin",
+        Scope::Daemon => "socket",
+        Scope::Link => "link",
     }
 }
 
@@ -128,7 +135,12 @@ fn common(operation: &Operation, role: Option<&str>) -> Vec<(&'static str, Strin
     match role {
         Some(role) => {
             common.push(("401", "There is no valid token (`unauthorized`).".to_owned()));
-            common.push(("403", format!("The token does not have the role `{role}` (`scope`). {foreign}")));
+            common.push((
+                "403",
+                format!(
+                    "The token does not have the role `{role}` (`scope`), or the person does not (`role`). {foreign}"
+                ),
+            ));
         }
         None => {
             common.push(("401", "No token is needed, but one was sent and is not valid (`unauthorized`).".to_owned()));

@@ -10,7 +10,7 @@ use crate::api::{DeviceList, DeviceView, Problem};
 use super::App;
 use super::extract::Name;
 
-/// Lists the devices that are signed in. Only over the socket.
+/// Lists the devices that are signed in. Over the socket, or with the role admin.
 #[utoipa::path(get, path = "/v1/devices", operation_id = "listDevices", tag = "devices", responses(
     (status = 200, body = DeviceList, description = "The devices, oldest first")))]
 pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<DeviceList>, Problem> {
@@ -18,7 +18,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<DeviceList>
     Ok(JsonReply(DeviceList { devices: devices.into_iter().map(DeviceView::from).collect() }))
 }
 
-/// Signs a device out. Its token is refused from now on, and its event streams end. Only over the socket.
+/// Signs a device out. Its token is refused from now on, and its event streams end. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/devices/{id}/revoke", operation_id = "revokeDevice", tag = "devices",
     params(("id" = i64, Path, description = "From `GET /v1/devices`")), responses(
     (status = 204, description = "It is signed out"),

@@ -82,6 +82,10 @@ impl Names {
                 Entrance::Public(remote.ip())
             }
             Peer::Lan { local, remote } if self.is_own(host, local) => Entrance::Lan(remote.ip()),
+            // A balancer that passes TLS on: the name is the public one, and the address is the balancer's.
+            Peer::Lan { remote, .. } if self.public.as_ref().is_some_and(|url| url.host() == host) => {
+                Entrance::Public(remote.ip())
+            }
             Peer::Tcp { .. } | Peer::Lan { .. } => return Err(foreign_host()),
         };
         let is_companion = match only(headers, header::ORIGIN) {
@@ -217,6 +221,8 @@ mod tests {
             let plain = format!("http://{host}");
             assert_eq!(enter(lan(local), &[("host", host), ("origin", &plain)]), None, "{plain}");
         }
+        let public = enter(lan("192.168.1.5:27564"), &[("host", "answers.example.org")]);
+        assert_eq!(public, Some(Entrance::Public("192.168.1.9".parse().unwrap())));
         for host in [
             "127.0.0.1:27563",
             "localhost:27563",
@@ -224,7 +230,6 @@ mod tests {
             "192.168.1.6:27564",
             "192.168.1.5:27563",
             "192.168.1.5",
-            "answers.example.org",
             "evil.com",
             "box.local",
             "box.local.evil.com:27564",

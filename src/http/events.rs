@@ -9,6 +9,7 @@ use std::future::{pending, ready};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -19,9 +20,11 @@ use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use utoipa::IntoParams;
 
-use crate::api::{EventView, Problem, SessionEvent, SessionView};
+use crate::access::{Caller, Rights};
+use crate::api::{EventView, Problem, ResetEvent, SessionEvent, SessionView};
 use crate::ask::{Change, Cursor, Origin};
-use crate::registry::Feed;
+use crate::registry::{Feed, Next};
+use crate::store::Role;
 
 use super::App;
 use super::extract::Params;
@@ -56,14 +59,17 @@ pub(super) struct EventParams {
 ///
 /// The id of an event is a cursor. `Last-Event-ID` replays every event after that cursor. Without it, the stream begins now. The event
 /// `session.changed` has no id, its data is a `SessionEvent`, and it is never replayed.
+/// The event `reset` says that what was sent before may not hold any more. A reader lists the asks again. It comes from daemons that share
+/// a store, when some changes are lost, and to a person whose role has changed. Its data is a `ResetEvent`.
 /// The stream begins with a comment, so that a reader knows at once that it is connected.
 #[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
     params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The id of the last event that the reader got", pattern = "^[0-9]+$")),
     responses(
-        (status = 200, content((EventView = "text/event-stream"), (SessionEvent = "text/event-stream")), description = "An endless stream. Each `data` is one `EventView`, or a `SessionEvent`."),
+        (status = 200, content((EventView = "text/event-stream"), (SessionEvent = "text/event-stream"), (ResetEvent = "text/event-stream")), description = "An endless stream. Each `data` is one `EventView`, a `SessionEvent` or a `ResetEvent`."),
         (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]
 pub(super) async fn events(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Params(params): Params<EventParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -79,8 +85,9 @@ pub(super) async fn events(
     let pause = Duration::from_secs(params.heartbeat.map_or(HEARTBEAT, Heartbeat::get));
     let mut heartbeat = interval_at(Instant::now() + pause, pause);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let sessions = params.sessions.then(|| SessionFeed::new(app.inbox.clone()));
-    let reader = Reader { feed, sessions, app: app.clone(), heartbeat, probes: params.probes };
+    let rights = caller.rights().clone();
+    let sessions = params.sessions.then(|| SessionFeed::new(app.inbox.clone(), rights.clone()));
+    let reader = Reader { feed, sessions, app: app.clone(), rights, heartbeat, probes: params.probes };
     let events = stream::once(ready(COMMENT))
         .chain(stream::unfold(reader, |mut reader| async { reader.next().await.map(|frame| (frame, reader)) }));
     // The reader comes back with the id of its last event.
@@ -93,6 +100,8 @@ struct Reader {
     /// `None` if the reader does not want to know about sessions.
     sessions: Option<SessionFeed>,
     app: App,
+    /// What the reader may see.
+    rights: Rights,
     heartbeat: Interval,
     /// Whether the reader wants the questions that Answerback asks itself.
     probes: bool,
@@ -102,17 +111,27 @@ impl Reader {
     /// What is sent next. `None` ends the stream, and the reader comes back with the id of its last event.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let change = tokio::select! {
+            let next = tokio::select! {
                 // However many events there are, the comment comes in time.
                 biased;
                 _ = self.heartbeat.tick() => return Some(COMMENT),
+                () = self.rights.changed() => {
+                    self.sessions.iter_mut().for_each(SessionFeed::note_seen);
+                    return reset_frame(self.feed.position());
+                }
                 next = self.feed.next() => next.ok()??,
                 Some(session) = next_session(self.sessions.as_mut()) => return session_frame(session),
             };
-            if self.probes || change.ask.origin != Origin::Probe {
-                return self.app.frames.of(&change);
+            match next {
+                Next::Change(change) if self.shows(&change) => return self.app.frames.of(&change),
+                Next::Change(_) => {}
+                Next::Reset(cursor) => return reset_frame(cursor),
             }
         }
+    }
+
+    fn shows(&self, change: &Change) -> bool {
+        (self.probes || change.ask.origin != Origin::Probe) && self.rights.cover(Role::View, &change.ask)
     }
 }
 
@@ -129,6 +148,12 @@ fn session_frame(session: SessionView) -> Option<Bytes> {
     const KIND: &str = "session.changed";
     let data = serde_json::to_string(&SessionEvent { kind: KIND.to_owned(), session }).ok()?;
     Some(format!("event: {KIND}\ndata: {data}\n\n").into())
+}
+
+fn reset_frame(cursor: Cursor) -> Option<Bytes> {
+    const KIND: &str = "reset";
+    let data = serde_json::to_string(&ResetEvent { kind: KIND.to_owned(), cursor: cursor.0.to_string() }).ok()?;
+    Some(format!("id: {}\nevent: {KIND}\ndata: {data}\n\n", cursor.0).into())
 }
 
 /// The newest events, as they are sent. So an event is written once, however many readers there are.

@@ -22,7 +22,7 @@ use crate::ask::AskKey;
 
 use super::entrance::{Peer, Purpose};
 use super::places::PlaceHandle;
-use super::{App, page, websocket};
+use super::{App, link, page, websocket};
 
 fn purpose(request: &Request) -> Purpose {
     let is = |name, value: &str| request.headers().get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
@@ -55,6 +55,7 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         place_handle.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
     }
     let response = match admitted {
+        Ok((_, Caller::Host { .. })) if request.uri().path() != link::PATH => for_the_link_alone().into_response(),
         Ok((entrance, caller)) => {
             let device = caller.device();
             request.extensions_mut().insert(entrance);
@@ -75,6 +76,11 @@ pub(super) fn complete(mut response: Response) -> Response {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
+}
+
+fn for_the_link_alone() -> Problem {
+    Problem::forbidden("scope", "This token is not for that.")
+        .hint("It is a host token: it links the daemon of another machine with this one, and does nothing else.")
 }
 
 async fn admit(
@@ -153,6 +159,7 @@ pub(super) async fn require(
     match request.extensions().get::<Caller>() {
         Some(caller) if caller.may(scope, about.as_ref()) => next.run(request).await,
         None | Some(Caller::Anonymous) => Problem::unauthorized().into_response(),
+        Some(caller) if caller.person().is_some() => Problem::role().into_response(),
         Some(_) => Problem::forbidden("scope", "This token is not for that.")
             .hint("See docs/api.md for what each token may do.")
             .into_response(),

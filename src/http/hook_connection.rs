@@ -72,6 +72,10 @@ impl SocketServer {
             Ok(Wanted::Parked(parked)) => {
                 drop(watcher);
                 let waited = parked.wait(&HookLine::from(PlainStream::from(Arc::clone(&stream)))).await;
+                if waited.is_lost() {
+                    // A hook whose connection is lost makes the same call again.
+                    return;
+                }
                 let finish = async {
                     let finished = self.app.bridge.finish(waited).await;
                     let response = finished.map_or_else(|error| Problem::from(error).into_response(), hook::parked);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
@@ -26,7 +27,8 @@ const PLAIN: &str = "This port speaks https: begin with https://.\n";
 /// A listener that speaks TLS and nothing else.
 pub(crate) struct Lan {
     listener: TcpListener,
-    acceptor: TlsAcceptor,
+    /// The newest certificate.
+    tls: watch::Receiver<Arc<ServerConfig>>,
 }
 
 impl std::fmt::Debug for Lan {
@@ -36,15 +38,16 @@ impl std::fmt::Debug for Lan {
 }
 
 impl Lan {
-    pub(crate) fn new(listener: TcpListener, tls: Arc<ServerConfig>) -> Self {
+    pub(crate) fn new(listener: TcpListener, tls: watch::Receiver<Arc<ServerConfig>>) -> Self {
         bound_send_buffer(&listener);
-        Self { listener, acceptor: tls.into() }
+        Self { listener, tls }
     }
 
     /// The next connection, which has said nothing yet.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, TlsAcceptor)> {
         let (stream, remote) = self.listener.accept().await?;
-        Ok((stream, remote, self.acceptor.clone()))
+        let tls = Arc::clone(&self.tls.borrow());
+        Ok((stream, remote, tls.into()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pairing over HTTP: the person's side on the socket, the device's side wherever it can reach us.
+//! Pairing over HTTP: the person's side on the socket or as an admin, the device's side wherever it can reach us.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -7,7 +7,7 @@ use axum::{Extension, Json as JsonReply};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::access::{Check, Entrance, Fetched, Stage};
+use crate::access::{Caller, Check, Entrance, Fetched, PairingError, Stage};
 use crate::api::{
     ClaimRequest, Claimed, ConfirmRequest, Nothing, Pairing, PairingRequest, PairingState, PairingView, Problem,
     Session, TokenRequest,
@@ -29,19 +29,26 @@ pub(super) struct WaitParams {
     wait: Option<Seconds>,
 }
 
-/// Makes a code that lets one device in. Only over the socket.
+/// Makes a code that lets one device in. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/pairing", operation_id = "beginPairing", tag = "devices",
     request_body = PairingRequest, responses(
     (status = 201, body = Pairing, description = "A code for one device"),
+    (status = 404, description = "There is no such person (`not-found`)."),
     (status = 409, description = "No device could reach this daemon (`not-reachable`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`)."),
     (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
 pub(super) async fn begin(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Json(request): Json<PairingRequest>,
 ) -> Result<(StatusCode, JsonReply<Pairing>), Problem> {
     let (origin, fingerprint) = app.reach.for_devices()?;
-    let new = app.access.begin_pairing(request.name.as_deref()).map_err(Problem::internal)?;
+    let person = match request.person {
+        Some(id) => Some(app.access.person(id).await?.id),
+        // A person cannot make devices that outlive their own rights.
+        None => caller.person(),
+    };
+    let new = app.access.begin_pairing(request.name.as_deref(), person).await?;
     let pairing = Pairing {
         url: format!("{origin}/#pair={}", new.code),
         id: new.id,
@@ -52,7 +59,7 @@ pub(super) async fn begin(
     Ok((StatusCode::CREATED, JsonReply(pairing)))
 }
 
-/// How far a pairing has come. With `wait` it returns once a device has shown the code. Only over the socket.
+/// How far a pairing has come. With `wait` it returns once a device has shown the code. Over the socket, or with the role admin.
 #[utoipa::path(get, path = "/v1/pairing/{id}", operation_id = "getPairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`"), WaitParams), responses(
     (status = 200, body = PairingView, description = "How far it has come"),
@@ -63,7 +70,7 @@ pub(super) async fn look(
     Params(params): Params<WaitParams>,
 ) -> Result<JsonReply<PairingView>, Problem> {
     app.wait_at_most(patience(params.wait), app.access.until_claimed(&id)).await;
-    let (stage, name) = app.access.look(&id).ok_or_else(unknown)?;
+    let (stage, name) = app.access.look(&id).await?.ok_or_else(unknown)?;
     let state = match stage {
         Stage::Waiting => PairingState::Waiting,
         Stage::Claimed => PairingState::Claimed,
@@ -74,7 +81,7 @@ pub(super) async fn look(
     Ok(JsonReply(PairingView { state, name }))
 }
 
-/// Says that the device shows these digits, and lets it in. Only over the socket.
+/// Says that the device shows these digits, and lets it in. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/pairing/{id}/confirm", operation_id = "confirmPairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = ConfirmRequest, responses(
     (status = 200, body = Nothing, description = "The device is let in"),
@@ -87,7 +94,7 @@ pub(super) async fn confirm(
     Name(id): Name,
     Json(request): Json<ConfirmRequest>,
 ) -> Result<JsonReply<Nothing>, Problem> {
-    let check = app.access.confirm(&id, &request.check).map_err(Problem::internal)?;
+    let check = app.access.confirm(&id, &request.check).await?;
     match check.ok_or_else(unknown)? {
         Check::Right => Ok(JsonReply(Nothing {})),
         Check::Wrong(left) => Err(Problem::invalid("The device shows other digits.", Vec::new())
@@ -96,7 +103,7 @@ pub(super) async fn confirm(
     }
 }
 
-/// Lets nobody in. Only over the socket.
+/// Lets nobody in. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/pairing/{id}/refuse", operation_id = "refusePairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = Nothing, responses(
     (status = 200, body = Nothing, description = "Nobody is let in"),
@@ -108,7 +115,7 @@ pub(super) async fn refuse(
     Name(id): Name,
     Json(Nothing {}): Json<Nothing>,
 ) -> Result<JsonReply<Nothing>, Problem> {
-    if app.access.refuse(&id) {
+    if app.access.refuse(&id).await? {
         return Ok(JsonReply(Nothing {}));
     }
     Err(over("This pairing is over already.").hint("`answerback devices` shows who was let in."))
@@ -127,7 +134,7 @@ pub(super) async fn claim(
     headers: HeaderMap,
     Json(request): Json<ClaimRequest>,
 ) -> Result<JsonReply<Claimed>, Problem> {
-    let claim = app.access.claim(&request.code, request.name.as_deref(), agent(&headers)).map_err(Problem::internal)?;
+    let claim = app.access.claim(&request.code, request.name.as_deref(), agent(&headers)).await?;
     let Some(claim) = claim else {
         let problem = Problem::new(StatusCode::GONE, "code", "This code was used already, or is too old.")
             .hint("Run `answerback pair` again.");
@@ -159,6 +166,15 @@ pub(super) async fn token(
         Fetched::Gone => {
             let problem = over("This pairing has expired or does not exist.").hint("Run `answerback pair` again.");
             Err(app.failed(entrance, problem))
+        }
+    }
+}
+
+impl From<PairingError> for Problem {
+    fn from(error: PairingError) -> Self {
+        match error {
+            PairingError::NoRandomness(error) => Self::internal(error),
+            PairingError::Store(error) => error.into(),
         }
     }
 }

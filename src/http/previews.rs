@@ -4,12 +4,12 @@
 
 use std::time::{Duration, Instant};
 
-use axum::Json as JsonReply;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as JsonReply};
 
-use crate::access::{Expiring, Token, TokenHash};
+use crate::access::{Caller, Expiring, Token, TokenHash};
 use crate::api::{PreviewPlace, PreviewRequest, Problem};
 
 use super::App;
@@ -56,10 +56,11 @@ impl Previews {
     (status = 500, description = "There is no randomness to make a name of (`internal`).")))]
 pub(super) async fn place(
     State(app): State<App>,
+    Extension(caller): Extension<Caller>,
     Key(key): Key,
     Json(request): Json<PreviewRequest>,
 ) -> Result<(StatusCode, JsonReply<PreviewPlace>), Problem> {
-    let ask = app.inbox.get(&key).await?;
+    let ask = app.inbox.get(&key, caller.rights()).await?;
     let question = ask.questions.iter().nth(request.question);
     let option = question.and_then(|question| question.options.get(request.option));
     let Some(html) = option.and_then(|option| option.preview.clone()) else {

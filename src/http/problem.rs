@@ -41,6 +41,11 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, kind, title)
     }
 
+    pub(super) fn role() -> Self {
+        Self::forbidden("role", "Your role does not allow this.")
+            .hint("Ask somebody with the role admin. `answerback people` shows who may do what.")
+    }
+
     pub(super) fn not_found(title: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", title)
     }
@@ -80,6 +85,10 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if let StoreError::AtHub(hub) = &error {
+            return Self::new(StatusCode::CONFLICT, "at-hub", "This is done at the hub of this machine.")
+                .hint(format!("Go to {hub}"));
+        }
         tracing::error!(%error, "the store failed");
         if matches!(error, StoreError::DamagedAsk(_)) {
             return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", "This question cannot be read any more.")
@@ -118,6 +127,7 @@ impl From<Refusal> for Problem {
             Refusal::TooLong { what, limit } => {
                 Self::invalid(format!("The {what} is over {} KiB.", limit / 1024), Vec::new())
             }
+            Refusal::Role => Self::role(),
             Refusal::NotYours => Self::forbidden("not-yours", "Only the agent can take its question back.")
                 .hint("Dismiss it, or release it to the terminal."),
             Refusal::Full => {

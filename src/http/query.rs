@@ -29,6 +29,8 @@ pub(super) type Id = Whole<1, MAX_EXACT>;
 pub(super) type SessionName = Text<128>;
 pub(super) type Directory = Text<1024>;
 pub(super) type SearchText = Text<512>;
+/// As long as the name of a machine can be.
+pub(super) type HostName = Text<255>;
 
 /// A whole number within limits.
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,8 @@ use crate::api::Problem;
 use super::description::{self, Description};
 use super::websocket::description as websocket_description;
 use super::{
-    App, asks, away, context, daemon, devices, events, guard, hook, page, pairing, previews, sessions, setup, sign_in,
-    websocket,
+    App, asks, away, context, daemon, devices, events, guard, hook, hosts, link, page, pairing, people, previews,
+    sessions, setup, sign_in, websocket,
 };
 
 /// Routes with the same scope.
@@ -66,7 +66,7 @@ macro_rules! group {
     };
 }
 
-fn groups() -> [Group; 8] {
+fn groups() -> [Group; 10] {
     [
         group![Some(Scope::Read);
             asks::list, asks::get, asks::projects, away::get, context::context, previews::place, events::events,
@@ -77,8 +77,10 @@ fn groups() -> [Group; 8] {
         group![Some(Scope::Ask); asks::open, asks::withdraw],
         group![Some(Scope::Hook); hook::claude_code],
         group![Some(Scope::Admin);
-            sign_in::launch, pairing::begin, pairing::look, pairing::confirm, pairing::refuse, devices::list,
-            devices::revoke, daemon::stop],
+            pairing::begin, pairing::look, pairing::confirm, pairing::refuse, devices::list, devices::revoke,
+            hosts::add, hosts::list, hosts::revoke, people::list, people::add, people::grant, people::revoke],
+        group![Some(Scope::Daemon); sign_in::launch, daemon::stop],
+        group![Some(Scope::Link); link::open],
         group![Some(Scope::Read); websocket::open].late(),
         // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
         group![None; daemon::health, sign_in::session, pairing::claim, pairing::token, previews::show],

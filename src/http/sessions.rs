@@ -3,14 +3,16 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use jiff::Timestamp;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::access::{Caller, Rights};
 use crate::api::{Problem, SessionList, SessionState, SessionView};
 use crate::inbox::{self, Inbox};
+use crate::store::Role;
 
 use super::App;
 
@@ -20,9 +22,12 @@ use super::App;
 /// daemon from its next call on.
 #[utoipa::path(get, path = "/v1/sessions", operation_id = "listSessions", tag = "sessions", responses(
     (status = 200, body = SessionList, description = "The sessions, the most active first")))]
-pub(super) async fn list(State(app): State<App>) -> Result<Json<SessionList>, Problem> {
+pub(super) async fn list(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<SessionList>, Problem> {
     let mut sessions = Vec::new();
-    for session in app.inbox.sessions() {
+    for session in app.inbox.sessions(caller.rights()) {
         let recorded = match &session.records {
             Some(records) => app.bridge.recorded(records.clone(), &session.id).await,
             None => Default::default(),
@@ -32,34 +37,51 @@ pub(super) async fn list(State(app): State<App>) -> Result<Json<SessionList>, Pr
     Ok(Json(SessionList { sessions }))
 }
 
-/// Sessions that change, each as it is when it is handed out.
+/// Sessions that change and that the reader may see, each as it is when it is handed out.
 #[derive(Debug)]
 pub(super) struct SessionFeed {
     inbox: Inbox,
+    rights: Rights,
     changes: broadcast::Receiver<Arc<str>>,
     /// After a reader was too slow, any session may have changed.
     behind: VecDeque<String>,
-    /// What was handed out and had not ended.
+    /// What was handed out or could be seen, and had not ended.
     living: HashSet<String>,
 }
 
 impl SessionFeed {
-    pub(super) fn new(inbox: Inbox) -> Self {
+    pub(super) fn new(inbox: Inbox, rights: Rights) -> Self {
         let changes = inbox.follow_sessions();
-        Self { inbox, changes, behind: VecDeque::new(), living: HashSet::new() }
+        let mut feed = Self { inbox, rights, changes, behind: VecDeque::new(), living: HashSet::new() };
+        feed.note_seen();
+        feed
+    }
+
+    /// Notes which sessions the reader may see now. When one of them ends, nobody can tell any more whether it could be seen.
+    pub(super) fn note_seen(&mut self) {
+        if !self.rights.allow_everywhere(Role::View) {
+            self.living.extend(self.inbox.sessions(&self.rights).into_iter().map(|session| session.id));
+        }
     }
 
     /// The next session that has changed; `None` if there will be no more. Safe to cancel.
     pub(super) async fn next(&mut self) -> Option<SessionView> {
         loop {
             if let Some(id) = self.behind.pop_front() {
-                return Some(self.hand_out(&id));
+                if let Some(session) = self.hand_out(&id) {
+                    return Some(session);
+                }
+                continue;
             }
             match self.changes.recv().await {
-                Ok(id) => return Some(self.hand_out(&id)),
+                Ok(id) => {
+                    if let Some(session) = self.hand_out(&id) {
+                        return Some(session);
+                    }
+                }
                 Err(RecvError::Lagged(_)) => {
                     // Some may have ended meanwhile, and nothing is known about them any more.
-                    let known = self.inbox.sessions().into_iter().map(|session| session.id);
+                    let known = self.inbox.sessions(&self.rights).into_iter().map(|session| session.id);
                     let all: HashSet<String> = known.chain(self.living.drain()).collect();
                     self.behind = all.into_iter().collect();
                 }
@@ -68,19 +90,22 @@ impl SessionFeed {
         }
     }
 
-    fn hand_out(&mut self, id: &str) -> SessionView {
-        let session = self.view(id);
+    /// The session as it is; `None` if the reader does not learn of it.
+    fn hand_out(&mut self, id: &str) -> Option<SessionView> {
+        let known = self.inbox.session(id, Role::View, &self.rights);
+        let may_be_told = known.is_some() || self.living.contains(id) || self.rights.allow_everywhere(Role::View);
+        let session = known.map_or_else(|| ended(id), SessionView::from);
         if session.state == SessionState::Ended {
             self.living.remove(id);
         } else {
             self.living.insert(id.to_owned());
         }
-        session
+        may_be_told.then_some(session)
     }
 
     /// A program has no session beyond its question, so it is over when nothing is known about it.
     pub(super) fn view(&self, id: &str) -> SessionView {
-        self.inbox.session(id).map_or_else(|| ended(id), SessionView::from)
+        self.inbox.session(id, Role::View, &self.rights).map_or_else(|| ended(id), SessionView::from)
     }
 }
 

@@ -13,28 +13,43 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::api::Problem;
 
-/// How many levels of arrays and objects `serde_json` accepts.
-const MAX_DEPTH: usize = 127;
+/// How many levels of arrays and objects a body may have. `serde_json` reads 127, and what is in a body is later sent on inside of other
+/// objects: in lists, in events, in the frames of a link.
+const MAX_DEPTH: usize = 96;
 /// How many characters of a key a message shows.
 const MAX_SHOWN: usize = 80;
 
 /// Checks the whole body. Keeps only the keys of the objects around the current value, and most of them are borrowed from the body.
 pub(super) fn check(body: &[u8]) -> Result<(), Problem> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    Checked.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
+    Checked { depth: 0 }.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
         let message = error.to_string();
-        if error.is_data() {
-            Problem::bad_request(format!("The body is ambiguous: {message}.")).hint("Send each key once.")
-        } else if message.starts_with("recursion limit") {
+        if message.starts_with(TOO_DEEP) || message.starts_with("recursion limit") {
             Problem::bad_request(format!("The body is nested over {MAX_DEPTH} levels deep."))
+        } else if error.is_data() {
+            Problem::bad_request(format!("The body is ambiguous: {message}.")).hint("Send each key once.")
         } else {
             Problem::bad_request(format!("The body is not JSON: {message}."))
         }
     })
 }
 
+/// The beginning of the message of an error.
+const TOO_DEEP: &str = "nested too deeply";
+
 /// Visits a value and keeps nothing of it.
-struct Checked;
+#[derive(Clone, Copy)]
+struct Checked {
+    /// How many arrays and objects are around it.
+    depth: usize,
+}
+
+impl Checked {
+    /// For what is inside of this array or object.
+    fn inside<E: Error>(self) -> Result<Self, E> {
+        if self.depth == MAX_DEPTH { Err(E::custom(TOO_DEEP)) } else { Ok(Self { depth: self.depth + 1 }) }
+    }
+}
 
 #[derive(Deserialize, PartialEq, Eq, Hash)]
 #[serde(transparent)]
@@ -80,11 +95,13 @@ impl<'de> Visitor<'de> for Checked {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements.next_element_seed(Self)?.is_some() {}
+        let inside = self.inside()?;
+        while elements.next_element_seed(inside)?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let inside = self.inside()?;
         let mut keys = HashSet::new();
         while let Some(Key(key)) = entries.next_key()? {
             if keys.contains(&key) {
@@ -93,7 +110,7 @@ impl<'de> Visitor<'de> for Checked {
                 return Err(A::Error::custom(format_args!("the key `{shown}{rest}` comes twice in one object")));
             }
             keys.insert(key);
-            entries.next_value_seed(Self)?;
+            entries.next_value_seed(inside)?;
         }
         Ok(())
     }
@@ -131,7 +148,7 @@ mod tests {
             ("", "not JSON"),
             ("{} {}", "not JSON: trailing characters"),
             (r#"{"a": "\ud800"}"#, "not JSON"),
-            (&deep, "over 127 levels"),
+            (&deep, "over 96 levels"),
             (r#"{"a": 1, "b": 2, "a": 1}"#, "the key `a` comes twice in one object at line 1 column 20"),
             (r#"{"é": 1, "\u00e9": 2}"#, "the key `é` comes twice"),
             (r#"[{"x": [{"": 1, "": 2}]}]"#, "the key `` comes twice"),

@@ -15,6 +15,7 @@ from .types import (
     QuestionFault,
     QuestionOption,
     Receipt,
+    ResetEvent,
     Source,
     WatchEvent,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "QuestionFault",
     "QuestionOption",
     "Receipt",
+    "ResetEvent",
     "Source",
     "ToolCall",
     "WatchEvent",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Dict, List, Mapping, Optional, TypeVar, cast
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Dict, List, Mapping, Optional, TypeVar, Union, cast
 from urllib.parse import quote, urlencode
 
 from .decide import Decision, ToolCall, decision_of, hook_call
 from .errors import AnswerbackError, disconnected, refused
 from .transport import Place, Reply, exchange, find_daemon, within
-from .types import Answers, Ask, AskEvent, AskList, AskRequest, Question, WatchEvent
+from .types import Answers, Ask, AskEvent, AskList, AskRequest, Question, ResetEvent, WatchEvent
 
 _T = TypeVar("_T")
 
@@ -63,7 +63,8 @@ class Answerback:
     ) -> AsyncGenerator[WatchEvent, None]:
         """The open asks, and then every change, each of them once.
 
-        It connects again by itself, and goes on after the last change that it has seen. With `after`, it begins after that cursor,
+        It connects again by itself, and goes on after the last change that it has seen. If the daemon has lost changes, the open asks
+        come again as a list. With `after`, it begins after that cursor,
         without the list. `heartbeat` is how often the daemon shows that it is there. After two and a half times that, the connection is
         given up. If you leave the loop early, close it, for example with `contextlib.aclosing`.
         """
@@ -74,16 +75,27 @@ class Answerback:
         path = f"/v1/events?probes={_text_of(probes)}&heartbeat={heartbeat}"
         silence = heartbeat * _SILENCE
         pause = _FIRST_PAUSE_SECONDS
+        is_broken_off = False
         while True:
-            headers = {**_HEADERS, "last-event-id": after, "accept": "text/event-stream"}
             try:
+                if is_broken_off:
+                    found = await self.list(probes=probes)
+                    after, is_broken_off = found["cursor"], False
+                    yield {"type": "list", "cursor": after, "asks": found["asks"]}
+                headers = {**_HEADERS, "last-event-id": after, "accept": "text/event-stream"}
                 async with exchange(self._place, "GET", path, headers, patience=silence) as reply:
                     async for event in _events(await _accepted(reply), silence):
                         pause = _FIRST_PAUSE_SECONDS
                         # Everything else only shows that the daemon is there.
-                        if event is not None:
-                            after = event["cursor"]
-                            yield event
+                        if event is None:
+                            continue
+                        if event["type"] == "reset":
+                            # What was told before may be undone. The list says what is open now, and the next connection goes on
+                            # from there.
+                            is_broken_off = True
+                            break
+                        after = event["cursor"]
+                        yield event
             except AnswerbackError as error:
                 if not error.is_lost:
                     raise
@@ -194,7 +206,7 @@ async def _accepted(reply: Reply) -> Reply:
     return reply
 
 
-async def _events(reply: Reply, silence: float) -> AsyncIterator[Optional[AskEvent]]:
+async def _events(reply: Reply, silence: float) -> AsyncIterator[Union[AskEvent, ResetEvent, None]]:
     """The events of one connection, and `None` for everything else, such as a comment."""
     text = b""
     while True:
@@ -206,7 +218,7 @@ async def _events(reply: Reply, silence: float) -> AsyncIterator[Optional[AskEve
             data = [line[len(b"data: ") :] for line in frame.split(b"\n") if line.startswith(b"data: ")]
             event = json.loads(data[0]) if data else {}
             # An event that is about no ask has no cursor.
-            yield cast(AskEvent, event) if "cursor" in event else None
+            yield cast(Union[AskEvent, ResetEvent], event) if "cursor" in event else None
 
 
 async def _next(chunks: AsyncIterator[bytes]) -> Optional[bytes]:

@@ -8,7 +8,7 @@ Kind = Literal["question", "plan", "form", "permission"]
 State = Literal["open", "settled"]
 Origin = Literal["claude-code", "program", "probe"]
 OutcomeKind = Literal["answered", "answered_in_terminal", "dismissed", "released", "expired", "withdrawn"]
-Channel = Literal["socket", "token", "page", "terminal", "notification", "away"]
+Channel = Literal["socket", "token", "page", "terminal", "notification", "away", "hub"]
 EventType = Literal["ask.opened", "ask.settled", "ask.deferred", "ask.resumed", "ask.receipt"]
 
 #: A label or free text for each question, under the text of the question. Several labels for a question with `multiSelect`.
@@ -52,6 +52,10 @@ class Source(_Source, total=False):
 
     agent: Optional[str]
     device: Optional[str]
+    #: The person whose device it is, where people have roles.
+    person: Optional[str]
+    #: The daemon that took it, where several share a store.
+    hub: Optional[str]
 
 
 class _Outcome(TypedDict):
@@ -86,6 +90,8 @@ class _Ask(TypedDict):
     tool_use_id: str
     origin: Origin
     project: Optional[str]
+    #: The machine that the asker runs on. A project is the same one only on the same host.
+    host: str
     kind: Kind
     #: What is being decided about. Its fields depend on the kind. `None` for a question.
     subject: Optional[Dict[str, Any]]
@@ -135,11 +141,22 @@ class AskEvent(TypedDict):
 
 
 class ListEvent(TypedDict):
-    """What `watch` begins with."""
+    """All open asks. `watch` begins with it.
+
+    It comes again if the daemon has lost changes: then it takes the place of everything that was told before, and an ask that is not in
+    it is not open.
+    """
 
     type: Literal["list"]
     cursor: str
     asks: List[Ask]
+
+
+class ResetEvent(TypedDict):
+    """The daemon has lost changes. `watch` lists the open asks then, and does not pass this on."""
+
+    type: Literal["reset"]
+    cursor: str
 
 
 WatchEvent = Union[ListEvent, AskEvent]

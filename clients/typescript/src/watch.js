@@ -1,4 +1,4 @@
-// Every change, once: the list first, and then the event stream from where the list ends.
+// Every change, once: the list first, and then the event stream from where the list ends. After a break in the order, the list comes again.
 import { disconnected } from "./error.js";
 import { FIRST_PAUSE_MS, isLost, longer, rest } from "./outlive.js";
 
@@ -6,6 +6,7 @@ import { FIRST_PAUSE_MS, isLost, longer, rest } from "./outlive.js";
 const SILENCE = 2.5;
 
 /** @typedef {import("../index.d.ts").AskEvent} AskEvent */
+/** @typedef {import("../index.d.ts").ResetEvent} ResetEvent */
 /** @typedef {(path: string, headers: Record<string, string>, signal: AbortSignal) => Promise<import("../index.d.ts").TransportReply>} Open */
 
 /**
@@ -22,13 +23,24 @@ export async function* watch(client, open, { after, probes = false, heartbeat = 
     yield { type: "list", asks: list.asks, cursor };
   }
   let pause = FIRST_PAUSE_MS;
+  let isBrokenOff = false;
   const path = `/v1/events?probes=${probes}&heartbeat=${heartbeat}`;
   for (;;) {
     try {
+      if (isBrokenOff) {
+        const list = await client.list({ probes }, { signal });
+        [cursor, isBrokenOff] = [list.cursor, false];
+        yield { type: "list", asks: list.asks, cursor };
+      }
       for await (const event of connection(open, path, cursor, heartbeat * SILENCE * 1000, signal)) {
         pause = FIRST_PAUSE_MS;
         // It only shows that the daemon is there.
         if (event === null) continue;
+        if (event.type === "reset") {
+          // What was told before may be undone. The list says what is open now, and the next connection goes on from there.
+          isBrokenOff = true;
+          break;
+        }
         cursor = event.cursor;
         yield event;
       }
@@ -48,7 +60,7 @@ export async function* watch(client, open, { after, probes = false, heartbeat = 
  * @param {string} cursor
  * @param {number} silence how long nothing may come, in milliseconds
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<AskEvent | null, void, void>}
+ * @returns {AsyncGenerator<AskEvent | ResetEvent | null, void, void>}
  */
 async function* connection(open, path, cursor, silence, signal) {
   const dead = new AbortController();
@@ -77,7 +89,7 @@ async function* connection(open, path, cursor, silence, signal) {
 /** A comment has no data, and an event that is about no ask has no cursor. @param {string} frame */
 function eventOf(frame) {
   const data = frame.split("\n").find((line) => line.startsWith("data: "));
-  /** @type {AskEvent | null} */
+  /** @type {AskEvent | ResetEvent | null} */
   const event = data === undefined ? null : JSON.parse(data.slice("data: ".length));
   return event?.cursor ? event : null;
 }

@@ -19,6 +19,7 @@ use crate::http::connections::Tether;
 use crate::http::places::PlaceHandle;
 use crate::http::strict_json;
 use crate::inbox::Words;
+use crate::store::Role;
 
 use super::bucket::Bucket;
 use super::holders::Holder;
@@ -181,7 +182,7 @@ impl Conversation {
                     Ok(text) => self.take(caller, &text).await,
                     Err(end) => Err(end),
                 },
-                frames = next(self.subscription.as_mut()) => match frames {
+                frames = next(&app, self.subscription.as_mut()) => match frames {
                     Ok(Some(frames)) => {
                         self.outbox.extend(frames);
                         Ok(())
@@ -210,7 +211,7 @@ impl Conversation {
                         self.outbox.push_back(Pending::from(ServerFrame::Authenticated));
                         Ok(())
                     }
-                    ClientFrame::Subscribe(frame) => self.subscribe(frame),
+                    ClientFrame::Subscribe(frame) => self.subscribe(caller, frame),
                     ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await,
                 }
             }
@@ -229,7 +230,7 @@ impl Conversation {
     }
 
     /// Begins to show a session, or all.
-    fn subscribe(&mut self, frame: Subscribe) -> Result<(), Refused> {
+    fn subscribe(&mut self, caller: &Caller, frame: Subscribe) -> Result<(), Refused> {
         let (session, since) = wanted(frame).map_err(|problem| Refused::new(problem, None))?;
         if let (Some(session), Some(subscription)) = (&session, &self.subscription)
             && !subscription.has_room_for(session)
@@ -244,9 +245,10 @@ impl Conversation {
                 subscription
             }
             (Some(subscription), None) => subscription,
-            (None, since) => Box::new(Subscription::new(&app, since)),
+            (None, since) => Box::new(Subscription::new(&app, caller.rights().clone(), since)),
         };
-        let took_over = session.as_deref().is_some_and(|session| self.holder.take(session));
+        let may_hold = |session: &str| may_hold(&app, caller, session);
+        let took_over = session.as_deref().is_some_and(|session| may_hold(session) && self.holder.take(session));
         let cursor = subscription.position().0.to_string();
         let frames = subscription.add(&app, session.as_deref());
         self.subscription = Some(subscription);
@@ -263,6 +265,9 @@ impl Conversation {
     async fn respond(&mut self, caller: &Caller, frame: AskUserResponse) -> Result<(), Refused> {
         let response = frame.data.unwrap_or(frame.flat);
         let key = named(&response).map_err(|problem| Refused::new(problem, response.question_id.clone()))?;
+        // Who has the session is said only to those who may know that it exists.
+        let seen = self.app.inbox.get(&key, caller.rights()).await;
+        seen.map_err(|refusal| Refused::new(refusal, Some(key.to_string())))?;
         if !self.holder.may_answer(key.session()) {
             let (session_id, question_id) = (key.session().to_owned(), Some(key.to_string()));
             self.outbox.push_back(Pending::from(ServerFrame::SessionTaken(SessionTaken { session_id, question_id })));
@@ -270,7 +275,8 @@ impl Conversation {
         }
         let scope = if response.cancelled { Scope::Close } else { Scope::Answer };
         if !caller.may(scope, Some(&key)) {
-            return Err(Refused::new(super::not_for_this(), Some(key.to_string())));
+            let problem = if caller.person().is_some() { Problem::role() } else { super::not_for_this() };
+            return Err(Refused::new(problem, Some(key.to_string())));
         }
         let id = response.id.map(AskId);
         let done = if response.cancelled {
@@ -314,6 +320,12 @@ impl Conversation {
         };
         drop(timeout(GOODBYE, goodbye).await);
     }
+}
+
+/// Whether a connection may have a session for itself. Somebody who cannot answer there must not keep others from it.
+fn may_hold(app: &App, caller: &Caller, session: &str) -> bool {
+    let rights = caller.rights();
+    rights.allow_everywhere(Role::Answer) || app.inbox.session(session, Role::Answer, rights).is_some()
 }
 
 /// A frame that is refused, and the question that it is about.
@@ -362,9 +374,12 @@ fn end_of(error: &axum::Error) -> End {
     }
 }
 
-async fn next(subscription: Option<&mut Box<Subscription>>) -> Result<Option<Vec<Pending>>, crate::store::StoreError> {
+async fn next(
+    app: &App,
+    subscription: Option<&mut Box<Subscription>>,
+) -> Result<Option<Vec<Pending>>, crate::store::StoreError> {
     match subscription {
-        Some(subscription) => subscription.next().await,
+        Some(subscription) => subscription.next(app).await,
         None => pending().await,
     }
 }

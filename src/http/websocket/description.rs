@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::api::{
-    AskUserQuestion, AskUserResponse, AskUserSettled, AskUserTimeout, Authenticate, ErrorFrame, SessionStatus,
+    AskUserQuestion, AskUserResponse, AskUserSettled, AskUserTimeout, Authenticate, ErrorFrame, Reset, SessionStatus,
     SessionTaken, Subscribe, Subscribed,
 };
 
@@ -39,6 +39,7 @@ fn document() -> Value {
     parts.add::<AskUserTimeout>("ask_user_timeout", From::Daemon);
     parts.add::<AskUserSettled>("ask_user_settled", From::Daemon);
     parts.add::<SessionStatus>("session_status", From::Daemon);
+    parts.add::<Reset>("reset", From::Daemon);
     parts.add::<SessionTaken>("session_taken", From::Daemon);
     parts.add::<ErrorFrame>("error", From::Daemon);
     let references = |wanted: From| -> Vec<Value> {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::api::{AskUserQuestion, AskUserSettled, AskUserTimeout, ServerFrame, SessionState, SessionStatus};
+use crate::access::Rights;
+use crate::api::{AskUserQuestion, AskUserSettled, AskUserTimeout, Reset, ServerFrame, SessionState, SessionStatus};
 use crate::ask::{Ask, AskId, Change, ChangeKind, Cursor, Origin, OutcomeKind};
-use crate::registry::Feed;
-use crate::store::StoreError;
+use crate::registry::{Feed, Next};
+use crate::store::{Role, StoreError};
 
 use crate::http::App;
 use crate::http::sessions::SessionFeed;
@@ -47,6 +48,8 @@ pub(super) struct Subscription {
     /// Whether it wants all sessions.
     all: bool,
     sessions: HashSet<String>,
+    /// What the companion may see.
+    rights: Rights,
     feed: Feed,
     session_feed: SessionFeed,
     /// The open asks that were sent.
@@ -59,13 +62,14 @@ pub(super) struct Subscription {
 
 impl Subscription {
     /// Begins with the changes after a cursor. Without one, it begins now.
-    pub(super) fn new(app: &App, since: Option<Cursor>) -> Self {
+    pub(super) fn new(app: &App, rights: Rights, since: Option<Cursor>) -> Self {
         let now = app.inbox.cursor();
         Self {
             all: false,
             sessions: HashSet::new(),
             feed: app.registry.feed(Some(since.unwrap_or(now))),
-            session_feed: SessionFeed::new(app.inbox.clone()),
+            session_feed: SessionFeed::new(app.inbox.clone(), rights.clone()),
+            rights,
             shown: HashSet::new(),
             replay: since.map_or(Cursor(0), |_| now),
             statuses: HashMap::new(),
@@ -89,12 +93,12 @@ impl Subscription {
             Some(session) => drop(self.sessions.insert(session.to_owned())),
             None => self.all = true,
         }
-        let (cursor, open) = (self.feed.position(), app.registry.open_asks(session));
+        let (cursor, open) = (self.feed.position(), app.inbox.open_asks(session, Role::View, &self.rights));
         let mut pending: Vec<_> = open.iter().filter_map(|ask| self.question(ask, cursor)).collect();
         // They are sent although they may be known: whoever subscribes wants to know.
         let statuses = match session {
             Some(session) => vec![self.session_feed.view(session)],
-            None => app.inbox.sessions().into_iter().map(Into::into).collect(),
+            None => app.inbox.sessions(&self.rights).into_iter().map(Into::into).collect(),
         };
         for status in statuses {
             let status = SessionStatus::from(status);
@@ -112,11 +116,15 @@ impl Subscription {
     }
 
     /// What to send next. An empty list is possible. `None` if there will be nothing more. Safe to cancel.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<Pending>>, StoreError> {
+    pub(super) async fn next(&mut self, app: &App) -> Result<Option<Vec<Pending>>, StoreError> {
         tokio::select! {
             // A question comes before the status that names it.
             biased;
-            change = self.feed.next() => Ok(change?.map(|change| self.frames(&change))),
+            () = self.rights.changed() => Ok(Some(self.begin_again(app, self.feed.position()))),
+            next = self.feed.next() => Ok(next?.map(|next| match next {
+                Next::Change(change) => self.frames(&change),
+                Next::Reset(cursor) => self.begin_again(app, cursor),
+            })),
             session = self.session_feed.next() => Ok(session.map(|session| {
                 let status = SessionStatus::from(session);
                 let is_news = self.statuses.get(&status.session_id) != Some(&status);
@@ -134,6 +142,21 @@ impl Subscription {
         }
     }
 
+    /// What was sent may be undone, or may not be seen any more. So the open asks are sent again.
+    fn begin_again(&mut self, app: &App, cursor: Cursor) -> Vec<Pending> {
+        self.shown.clear();
+        self.session_feed.note_seen();
+        self.replay = cursor;
+        let reset = ServerFrame::Reset(Reset { cursor: cursor.0.to_string() });
+        let mut pending = vec![Pending::from(reset)];
+        for ask in app.inbox.open_asks(None, Role::View, &self.rights) {
+            if self.wants(ask.key.session()) {
+                pending.extend(self.question(&ask, cursor));
+            }
+        }
+        pending
+    }
+
     /// The companion knows how this ask ended, so the event about it says nothing new.
     pub(super) fn knows_end(&mut self, id: AskId) {
         self.shown.remove(&id);
@@ -145,7 +168,7 @@ impl Subscription {
 
     fn frames(&mut self, change: &Arc<Change>) -> Vec<Pending> {
         let Change { ask, cursor, kind, .. } = &**change;
-        if !self.wants(ask.key.session()) {
+        if !self.wants(ask.key.session()) || !self.rights.cover(Role::View, ask) {
             return Vec::new();
         }
         match kind {
