@@ -84,6 +84,16 @@ impl Paths {
         self.state_dir.join("tls.json")
     }
 
+    /// The host token of an edge.
+    pub fn host_token(&self) -> PathBuf {
+        self.state_dir.join("host.json")
+    }
+
+    /// The certificate of the hub of an edge, if no authority has signed it.
+    pub fn hub_certificate(&self) -> PathBuf {
+        self.state_dir.join("hub.der")
+    }
+
     /// Held by the daemon for as long as it lives.
     pub fn instance_lock(&self) -> PathBuf {
         self.state_dir.join("daemon.lock")

@@ -3,7 +3,9 @@
 //! Nothing is read from the current directory, a project or the environment: a repository must not be able to redirect or
 //! disarm the bridge.
 
+mod edit;
 mod notify;
+mod store;
 
 use std::fmt;
 use std::io;
@@ -15,10 +17,12 @@ use answerback_hook::hint::Hint;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::ask::OnTimeout;
+use crate::ask::{Host, HostNameError, OnTimeout};
 
-use crate::address::{LanAddress, PageOrigin, PublicUrl};
+use crate::address::{HubUrl, LanAddress, PageOrigin, PublicUrl};
+pub use edit::set_hub;
 pub use notify::{Desktop, Notify, Ntfy, NtfyUrl, Priority, Secret, Webhook};
+pub use store::StoreAddress;
 
 /// "ASKME" on the keys of a phone.
 pub const DEFAULT_PORT: u16 = 27563;
@@ -41,12 +45,37 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Where to listen for the local network; always with TLS.
     pub lan_address: Option<LanAddress>,
+    /// The certificate for the network, with its chain, as PEM. Without it, the daemon signs its own.
+    pub tls_certificate: Option<PathBuf>,
+    /// The key of that certificate, as PEM.
+    pub tls_key: Option<PathBuf>,
     /// Pages of other origins that may open the WebSocket, with a token.
     pub websocket_origins: Vec<PageOrigin>,
+    /// The name of this daemon, if it is not the name of the machine.
+    pub host_name: Option<HostName>,
+    /// The daemon that has the questions of this machine. `answerback join` writes it.
+    pub hub: Option<HubUrl>,
+    /// A file with the authorities that may have signed the certificate of the hub, if not those that the system trusts.
+    pub hub_ca: Option<PathBuf>,
+    /// The store that this daemon shares with others. Without it, the daemon has a file of its own.
+    pub store: Option<StoreAddress>,
     /// How people and programs are told that a question waits.
     pub notify: Notify,
     /// What happens to permission requests.
     pub permissions: Permissions,
+}
+
+/// The name of a daemon.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct HostName(pub Host);
+
+impl TryFrom<String> for HostName {
+    type Error = HostNameError;
+
+    fn try_from(name: String) -> Result<Self, HostNameError> {
+        Host::named(&name).map(Self)
+    }
 }
 
 /// The table `[permissions]`.
@@ -90,7 +119,13 @@ impl Default for Config {
             log_level: LogLevel::Info,
             public_url: None,
             lan_address: None,
+            tls_certificate: None,
+            tls_key: None,
             websocket_origins: Vec::new(),
+            host_name: None,
+            hub: None,
+            hub_ca: None,
+            store: None,
             notify: Notify::default(),
             permissions: Permissions::default(),
         }
@@ -102,6 +137,8 @@ impl Default for Config {
 pub enum ConfigError {
     /// It cannot be read.
     Read(PathBuf, io::Error),
+    /// It cannot be written.
+    Write(PathBuf, io::Error),
     /// Other users can write to it.
     Foreign(PathBuf),
     /// It cannot be understood. The line itself is not shown: it may hold a secret.
@@ -119,6 +156,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
             Self::Foreign(path) => write!(f, "other users can write to {}", path.display()),
             Self::Invalid { path, line, problem } => write!(f, "{}: line {line}: {problem}", path.display()),
         }
@@ -130,7 +168,9 @@ impl std::error::Error for ConfigError {}
 impl Hint for ConfigError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Read(path, _) => format!("Look at the owner and the mode of {}.", path.display()),
+            Self::Read(path, _) | Self::Write(path, _) => {
+                format!("Look at the owner and the mode of {}.", path.display())
+            }
             Self::Foreign(path) => format!("Make it yours, and run: chmod o-w {}", path.display()),
             Self::Invalid { path, .. } => format!("Correct {}.", path.display()),
         })
@@ -157,24 +197,61 @@ impl Config {
         if !is_own || metadata.mode() & 0o002 != 0 {
             return Err(ConfigError::Foreign(path.to_path_buf()));
         }
+        Self::read(path, &text)
+    }
+
+    /// Reads the text of the file.
+    fn read(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let invalid = |at: usize, problem: &str| {
             let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
             ConfigError::Invalid { path: path.to_path_buf(), line, problem: problem.to_owned() }
         };
-        let config: Self = toml::from_str(&text)
+        let config: Self = toml::from_str(text)
             .map_err(|error| invalid(error.span().map_or(0, |span| span.start), error.message()))?;
         let lan_port = config.lan_address.map(|address| address.socket().port());
         if config.port != 0 && lan_port == Some(config.port) {
             let at = text.find("lan_address").unwrap_or(0);
             return Err(invalid(at, "lan_address needs a port of its own, other than the one on 127.0.0.1"));
         }
+        if config.hub.is_some() && config.store.is_some() {
+            let at = text.find("hub").unwrap_or(0);
+            return Err(invalid(at, "hub and store exclude each other: an edge leaves its questions to its hub"));
+        }
+        if config.hub_ca.as_ref().is_some_and(|path| !path.is_absolute()) {
+            return Err(invalid(text.find("hub_ca").unwrap_or(0), "hub_ca is the path of a file, and begins with /"));
+        }
+        if let Some(problem) = config.tls_problem() {
+            let at = ["tls_certificate", "tls_key"].into_iter().find_map(|key| text.find(key)).unwrap_or(0);
+            return Err(invalid(at, problem));
+        }
         config.notify.check(config.public_url.is_some()).map_err(|(at, problem)| invalid(at, problem))?;
         Ok(config)
     }
 
+    fn tls_problem(&self) -> Option<&'static str> {
+        match (&self.tls_certificate, &self.tls_key) {
+            (None, None) => None,
+            (Some(_), Some(_)) if self.lan_address.is_none() => {
+                Some("a certificate needs lan_address: where to listen")
+            }
+            (Some(certificate), Some(key)) if certificate.is_relative() || key.is_relative() => {
+                Some("tls_certificate and tls_key need absolute paths")
+            }
+            (Some(_), Some(_)) => None,
+            _ => Some("tls_certificate and tls_key belong together"),
+        }
+    }
+
+    /// The certificate for the network, if the daemon is not to sign its own.
+    pub fn certificate_files(&self) -> Option<(&Path, &Path)> {
+        self.tls_certificate.as_deref().zip(self.tls_key.as_deref())
+    }
+
     /// Whether the file holds secrets that other users of the machine can read.
     pub fn is_exposed(&self, path: &Path) -> bool {
-        self.notify.holds_secrets() && std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0)
+        let holds_secrets =
+            self.notify.holds_secrets() || self.store.as_ref().is_some_and(StoreAddress::holds_password);
+        holds_secrets && std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0)
     }
 
     /// How long a question waits; `None` is as long as it takes.
@@ -272,6 +349,10 @@ mod tests {
             ("\nretention_days = 0\n", "nonzero"),
             ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
             ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
+            ("\nhub = \"http://answers.example.org\"\n", "not encrypted"),
+            ("\nhub_ca = \"ca.pem\"\n", "begins with /"),
+            ("\nhost_name = \"a b\"\n", "the name of a host"),
+            ("\nstore = \"mysql://db/answers\"\n", "store is like"),
             ("\nwebsocket_origins = [\"*\"]\n", "an origin is like"),
             ("\npublic_url = \"https://example.org/sub\"\n", "without a path"),
             ("[notify.ntfy]\nurl = \"https://ntfy.sh\"\n", "a topic"),
@@ -281,6 +362,9 @@ mod tests {
             ("[notify]\nbuttons = [\"question\"]\n", "details"),
             ("[notify]\nbuttons = [\"form\"]\n", "form"),
             ("[permissions]\nunattended = \"allow\"\n", "allow"),
+            ("\ntls_certificate = \"/a.pem\"\n", "belong together"),
+            ("\ntls_certificate = \"/a.pem\"\ntls_key = \"/b.pem\"\n", "lan_address"),
+            ("lan_address = \"0.0.0.0:1\"\ntls_certificate = \"a.pem\"\ntls_key = \"/b.pem\"\n", "absolute"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(key), "{error}");

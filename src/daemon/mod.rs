@@ -1,10 +1,12 @@
 //! The composition root. It builds the parts of the daemon and runs them until the daemon is stopped.
 
 pub mod logging;
+mod place;
 mod retention;
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_hook::hint::{self, Hinted};
@@ -14,18 +16,20 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
-use crate::ask::{Host, Kind};
+use crate::ask::Kind;
 use crate::claude_code::{Bridge, Deadline, Rules};
 use crate::config::{Config, Unattended};
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
 use crate::inbox::{self, Inbox};
+use crate::instance::tls::CertificateFiles;
 use crate::instance::{self, Instance, InstanceError, Watch};
 use crate::notify;
 use crate::registry::Registry;
-use crate::store::{self, Opening};
+use crate::store::{self, PostgresOptions};
 
 /// A daemon does not start with less free space, because it could not store a question.
 const LEAST_SPACE: u64 = 1024 * 1024;
@@ -34,6 +38,8 @@ const CLOSE: Duration = Duration::from_secs(3);
 /// Pauses between attempts to create a removed file again. The disk may be full, or something else may have taken the file's place.
 const FIRST_MEND: Duration = Duration::from_secs(1);
 const LAST_MEND: Duration = Duration::from_secs(30);
+/// How often the files of a certificate are looked at.
+const RENEWAL: Duration = Duration::from_secs(60);
 
 /// The port of the page and the API on 127.0.0.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +62,7 @@ pub async fn run(
 ) -> anyhow::Result<()> {
     raise_file_limit();
     forbid_core_dumps();
-    let file = instance.paths().store();
-    // The first start creates the store before the tokens. So if there are no tokens, there was no store.
-    let is_first = !instance.paths().tokens().exists();
-    let (opening, snapshot) = Opening::open(&file, is_first, Host::new(&address::host_name()))
-        .with_context(|| format!("cannot use {}", file.display()))?;
+    let (opening, snapshot) = place::open(&instance, config).await?;
     let open = snapshot.open.len();
     let (registry, store) = Registry::start(opening, snapshot).context("cannot start the store's thread")?;
     let tokens = instance.tokens()?;
@@ -68,13 +70,18 @@ pub async fn run(
     if config.is_exposed(&config_file) {
         tracing::warn!(path = %config_file.display(), "holds secrets and can be read by other users: run chmod go-rwx on it");
     }
-    let notifier = notify::start(&registry, config, &Tickets::new(&tokens)).await?;
+    let tickets = Tickets::shared(&tokens, &store).await?;
+    // People answer at the hub, so the hub tells them.
+    let notifier = match &config.hub {
+        None => notify::start(&registry, &store, config, &tickets).await?,
+        Some(_) => None,
+    };
     let deputy = inbox::answer_while_away(&registry, &store).await?;
     let tcp = bind_tcp(port).await?;
     http::bound_send_buffer(&tcp);
     let address = tcp.local_addr()?;
     let url = format!("http://{address}");
-    let (lan, lan_reach) = listen_on_lan(&instance, config.lan_address).await?;
+    let (lan, lan_reach) = listen_on_lan(&instance, config).await?;
     let reach = Reach {
         public: config.public_url.clone(),
         lan: lan_reach,
@@ -96,8 +103,8 @@ pub async fn run(
     let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
     let services = Services {
         inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds),
-        bridge: Bridge::new(registry.clone(), rules, shares.hooks),
-        access: Access::new(&tokens, store.clone()),
+        bridge: Bridge::new(registry.clone(), rules, shares.hooks, config.hub.is_some()),
+        access: Access::new(&tokens, tickets, store.clone()),
         ways: notifier.as_ref().map(|notifier| notifier.ways.clone()).unwrap_or_default(),
         registry,
     };
@@ -141,7 +148,7 @@ pub async fn run(
         tracing::error!("the store does not finish its last commit: the disk may hang");
     }
     match end {
-        End::StoreFailed => anyhow::bail!("the store {} cannot be trusted any more: see the log", file.display()),
+        End::StoreFailed => anyhow::bail!("the store cannot be trusted any more: see the log"),
         End::Asked | End::InstanceLost => instance.retire(),
     }
     Ok(())
@@ -203,7 +210,12 @@ fn bind_socket(instance: &Instance) -> anyhow::Result<UnixListener> {
 
 /// Checks whether a daemon could start here, as far as that can be known without starting one. Changes nothing.
 pub fn check(paths: &Paths) -> anyhow::Result<()> {
-    Config::load(&paths.config_file())?;
+    let config = Config::load(&paths.config_file())?;
+    if let Some(hub) = &config.hub {
+        instance::hub_options(paths, hub, None)?;
+    } else if let Some(address) = &config.store {
+        PostgresOptions::parse(address.reveal())?;
+    }
     match check_private(paths.state_dir()) {
         Err(error) if error.is_not_found() => return Ok(()),
         checked => checked?,
@@ -214,7 +226,7 @@ pub fn check(paths: &Paths) -> anyhow::Result<()> {
         anyhow::bail!("the disk is full: {} has no room", paths.state_dir().display());
     }
     let store = paths.store();
-    if store.exists() {
+    if config.hub.is_none() && config.store.is_none() && store.exists() {
         let is_first = !paths.tokens().exists();
         store::check_version(&store, is_first).with_context(|| format!("cannot use {}", store.display()))?;
     }
@@ -237,8 +249,8 @@ async fn bind_tcp(port: Port) -> anyhow::Result<TcpListener> {
 }
 
 /// Opens the listener for the local network, if one is configured. If that fails, the daemon runs without it, because hooks do not need it.
-async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyhow::Result<(Option<Lan>, LanReach)> {
-    let Some(address) = address.map(LanAddress::socket) else { return Ok((None, LanReach::Off)) };
+async fn listen_on_lan(instance: &Instance, config: &Config) -> anyhow::Result<(Option<Lan>, LanReach)> {
+    let Some(address) = config.lan_address.map(LanAddress::socket) else { return Ok((None, LanReach::Off)) };
     let listener = match TcpListener::bind(address).await {
         Ok(listener) => listener,
         Err(error) => {
@@ -249,17 +261,58 @@ async fn listen_on_lan(instance: &Instance, address: Option<LanAddress>) -> anyh
     let mut names = address::host_names();
     names.extend(address::own_ip(address.ip()).map(|ip| ip.to_canonical().to_string()));
     let bound = listener.local_addr()?;
+    let files = config.certificate_files().map(|(certificate, key)| CertificateFiles::new(certificate, key));
     let prepared = || {
-        let identity = instance.identity(&names)?;
-        let reach = LanReach::On { listener: bound, fingerprint: identity.fingerprint()? };
-        Ok::<_, InstanceError>((identity.server()?, reach))
+        let (server, fingerprint) = match &files {
+            Some(files) => {
+                let loaded = files.load()?;
+                (loaded.server, loaded.fingerprint)
+            }
+            None => {
+                let identity = instance.identity(&names)?;
+                (identity.server()?, identity.fingerprint()?)
+            }
+        };
+        let reach = LanReach::On { listener: bound, fingerprint: fingerprint.clone() };
+        Ok::<_, InstanceError>((server, fingerprint, reach))
     };
     match prepared() {
-        Ok((tls, reach)) => Ok((Some(Lan::new(listener, tls)), reach)),
+        Ok((server, fingerprint, reach)) => {
+            let (newest, tls) = watch::channel(server);
+            if let Some(files) = files {
+                tokio::spawn(renew(files, fingerprint, newest, RENEWAL));
+            }
+            Ok((Some(Lan::new(listener, tls)), reach))
+        }
         Err(error) => {
             let error = hint::one_line(&error);
             tracing::error!(error, "the local network is not served");
             Ok((None, LanReach::Failed(error)))
+        }
+    }
+}
+
+/// Takes up a certificate that was renewed. Connections that are open keep the old one. Ends with the listener.
+async fn renew(
+    files: CertificateFiles,
+    mut fingerprint: String,
+    newest: watch::Sender<Arc<ServerConfig>>,
+    every: Duration,
+) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            () = newest.closed() => return,
+        }
+        match files.load() {
+            Ok(loaded) if loaded.fingerprint != fingerprint => {
+                tracing::info!(fingerprint = loaded.fingerprint, "the certificate was renewed");
+                fingerprint = loaded.fingerprint;
+                newest.send_replace(loaded.server);
+            }
+            Ok(_) => {}
+            // The files may be written at this moment.
+            Err(error) => tracing::warn!(%error, "the certificate cannot be read: the old one is used on"),
         }
     }
 }
@@ -278,5 +331,28 @@ fn raise_file_limit() {
 fn forbid_core_dumps() {
     if let Err(error) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
         tracing::warn!(%error, "core dumps are not forbidden");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::tls::samples::write_certificate;
+
+    #[tokio::test]
+    async fn a_renewed_certificate_is_taken_up_and_a_broken_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (certificate, key) = (dir.path().join("certificate.pem"), dir.path().join("key.pem"));
+        write_certificate(&certificate, &key);
+        let files = CertificateFiles::new(&certificate, &key);
+        let first = files.load().unwrap();
+        std::fs::write(&certificate, "").unwrap();
+        assert!(files.load().is_err());
+        let (newest, mut tls) = watch::channel(first.server);
+        let task = tokio::spawn(renew(files, first.fingerprint, newest, Duration::from_millis(1)));
+        write_certificate(&certificate, &key);
+        tokio::time::timeout(Duration::from_secs(20), tls.changed()).await.unwrap().unwrap();
+        drop(tls);
+        task.await.unwrap();
     }
 }

@@ -4,6 +4,7 @@
 //! Somebody may remove these files under a running daemon. As long as the lock file is its own, the daemon makes the others again. If
 //! the lock file is not, another daemon may have the directory by now: this one ends, and removes nothing that is not its own.
 
+mod edge;
 mod published;
 pub mod tls;
 mod watch;
@@ -26,6 +27,7 @@ use crate::PROTOCOL;
 use crate::access::{Token, Tokens};
 use crate::durable;
 
+pub use edge::{hub_options, join, options};
 pub use published::Published;
 pub use watch::Watch;
 
@@ -59,6 +61,9 @@ pub enum InstanceError {
         /// The path.
         path: PathBuf,
     },
+    /// The configuration names a hub, and there is no host token for it.
+    #[error("this machine has no host token for its hub, {0}")]
+    NotJoined(String),
     /// A file cannot be used.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
@@ -75,6 +80,7 @@ impl Hint for InstanceError {
         match self {
             Self::Trust(error) => error.hint(),
             Self::Damaged { then, .. } => Some(format!("Remove it. {then}")),
+            Self::NotJoined(hub) => Some(format!("Run: answerback join {hub}")),
             Self::SocketPath { .. } => Some("Set XDG_STATE_HOME to a shorter path.".to_owned()),
             Self::Running | Self::Io(..) | Self::Random(_) | Self::Tls(_) => None,
         }

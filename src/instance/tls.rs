@@ -1,11 +1,12 @@
-//! The self-signed certificate of the daemon for the local network.
+//! The certificate of the daemon for the network: one that somebody else signed, or its own.
 //!
-//! A browser keeps the exception that a person made for a certificate, and shows its SHA-256. So the certificate stays the
+//! The own one is self-signed. A browser keeps the exception that a person made for a certificate, and shows its SHA-256. So the certificate stays the
 //! same for as long as it can: it is renewed, with the same key, when it nears its end or when this machine has got an
 //! address that it does not name yet. It keeps the old addresses, so a machine that moves between two networks needs one certificate.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -37,12 +38,46 @@ pub enum TlsError {
     /// What was kept is not a certificate.
     #[error("the certificate: {0}")]
     Pem(#[from] tokio_rustls::rustls::pki_types::pem::Error),
+    /// A file of the certificate cannot be used.
+    #[error("{0}: {1}")]
+    File(PathBuf, tokio_rustls::rustls::pki_types::pem::Error),
     /// The operating system has no randomness.
     #[error("the operating system gives no random bytes: {0}")]
     Random(#[from] getrandom::Error),
     /// Key and certificate cannot be used.
     #[error("TLS: {0}")]
     Tls(#[from] tokio_rustls::rustls::Error),
+}
+
+/// A certificate that somebody else signed: files that may change at any time, when it is renewed.
+#[derive(Debug, Clone)]
+pub struct CertificateFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// What the files of a certificate held when they were read.
+pub struct Loaded {
+    /// For the listener.
+    pub server: Arc<ServerConfig>,
+    /// SHA-256 of the certificate, as browsers show it.
+    pub fingerprint: String,
+}
+
+impl CertificateFiles {
+    pub fn new(certificate: &Path, key: &Path) -> Self {
+        Self { certificate: certificate.to_path_buf(), key: key.to_path_buf() }
+    }
+
+    /// Reads the files.
+    pub fn load(&self) -> Result<Loaded, TlsError> {
+        let chain: Vec<_> = CertificateDer::pem_file_iter(&self.certificate)
+            .and_then(Iterator::collect)
+            .map_err(|error| TlsError::File(self.certificate.clone(), error))?;
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|error| TlsError::File(self.key.clone(), error))?;
+        let fingerprint = chain.first().map(fingerprint).unwrap_or_default();
+        Ok(Loaded { server: server(chain, key)?, fingerprint })
+    }
 }
 
 /// Key and certificate, as they are kept.
@@ -100,21 +135,42 @@ impl Identity {
 
     /// SHA-256 of the certificate, as browsers show it.
     pub fn fingerprint(&self) -> Result<String, TlsError> {
-        let der = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
-        let bytes: Vec<_> = Sha256::digest(&der).iter().map(|byte| format!("{byte:02X}")).collect();
-        Ok(bytes.join(":"))
+        Ok(fingerprint(&CertificateDer::from_pem_slice(self.certificate.as_bytes())?))
     }
 
-    /// For the listener. TLS 1.3 only: every phone that gets updates speaks it.
+    /// For the listener.
     pub fn server(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes())?;
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes())?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_protocol_versions(&[&TLS13])?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], key)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        server(vec![certificate], key)
+    }
+}
+
+fn fingerprint(certificate: &CertificateDer<'_>) -> String {
+    let bytes: Vec<_> = Sha256::digest(certificate).iter().map(|byte| format!("{byte:02X}")).collect();
+    bytes.join(":")
+}
+
+/// TLS 1.3 only: every phone that gets updates speaks it.
+fn server(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Arc<ServerConfig>, TlsError> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// Certificates for the tests of every room.
+#[cfg(test)]
+pub(crate) mod samples {
+    use std::path::Path;
+
+    /// Writes a certificate that nobody knows, and its key.
+    pub(crate) fn write_certificate(certificate: &Path, key: &Path) {
+        let new = rcgen::generate_simple_self_signed(["answers.example.org".to_owned()]).unwrap();
+        std::fs::write(key, new.signing_key.serialize_pem()).unwrap();
+        std::fs::write(certificate, new.cert.pem()).unwrap();
     }
 }
 

@@ -22,15 +22,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use answerback_hook::hint::Hint;
-use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use crate::access::Tickets;
 use crate::ask::{Ask, Change, ChangeKind, Kind};
 use crate::config::Config;
-use crate::registry::{Feed, Registry};
-use crate::store::{Filter, StateFilter, StoreError};
+use crate::registry::{Feed, Next, Registry};
+use crate::store::{Filter, StateFilter, Store, StoreError};
 
 use desktop::Desktop;
 use ntfy::Ntfy;
@@ -132,6 +131,14 @@ impl Way {
         }
     }
 
+    /// Whether it reaches the same people and programs from every machine. Then one daemon of a store is enough.
+    fn is_same_everywhere(&self) -> bool {
+        match self {
+            Self::Desktop(_) => false,
+            Self::Ntfy(_) | Self::Webhook(_) => true,
+        }
+    }
+
     fn audience(&self) -> Audience {
         match self {
             Self::Desktop(_) | Self::Ntfy(_) => Audience::People,
@@ -149,7 +156,12 @@ pub struct Running {
 }
 
 /// Starts the notifier if a way is configured. Must be called in a runtime, before asks can be opened.
-pub async fn start(registry: &Registry, config: &Config, tickets: &Tickets) -> Result<Option<Running>, StoreError> {
+pub async fn start(
+    registry: &Registry,
+    store: &Store,
+    config: &Config,
+    tickets: &Tickets,
+) -> Result<Option<Running>, StoreError> {
     let ways = ways(config, Some(tickets));
     if ways.is_empty() {
         return Ok(None);
@@ -158,12 +170,12 @@ pub async fn start(registry: &Registry, config: &Config, tickets: &Tickets) -> R
     tracing::info!(ways = names.join(","), "notifications are on");
     let feed = registry.feed(None);
     let mut plan = Plan::new(config.notify.delay());
-    let (now, clock) = (Instant::now(), Timestamp::now());
+    let (now, clock) = (Instant::now(), registry.now());
     for ask in registry.list(open_asks()).await?.asks {
         plan.restore(ask, now, clock);
     }
-    let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone())).collect();
-    let notifier = Notifier { feed, plan, outboxes };
+    let outboxes = ways.into_iter().map(|way| Outbox::start(way, registry.clone(), store.clone())).collect();
+    let notifier = Notifier { registry: registry.clone(), feed, plan, outboxes };
     Ok(Some(Running { ways: names, task: tokio::spawn(notifier.run()) }))
 }
 
@@ -172,6 +184,7 @@ fn open_asks() -> Filter {
 }
 
 struct Notifier {
+    registry: Registry,
     feed: Feed,
     plan: Plan,
     outboxes: Vec<Outbox>,
@@ -189,7 +202,8 @@ impl Notifier {
             };
             tokio::select! {
                 next = self.feed.next() => match next {
-                    Ok(Some(change)) => self.note(&change),
+                    Ok(Some(Next::Change(change))) => self.note(&change),
+                    Ok(Some(Next::Reset(_))) => self.begin_again(),
                     Ok(None) => return,
                     Err(error) => {
                         tracing::warn!(%error, "people may not be notified of some questions");
@@ -199,6 +213,11 @@ impl Notifier {
                 () = timer => self.announce(),
             }
         }
+    }
+
+    /// The order of changes was broken off, so nobody knows which changes were missed.
+    fn begin_again(&mut self) {
+        self.plan.restore_all(self.registry.open_asks(None), Instant::now(), self.registry.now());
     }
 
     fn note(&mut self, change: &Change) {
@@ -246,12 +265,13 @@ mod tests {
         let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let plan = Plan::new(Duration::ZERO);
-        let mut notifier = Notifier { feed: registry.feed(None), plan, outboxes: Vec::new() };
+        let mut notifier =
+            Notifier { registry: registry.clone(), feed: registry.feed(None), plan, outboxes: Vec::new() };
         let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
         for _ in 0..=MANY {
-            let change = notifier.feed.next().await.unwrap().unwrap();
+            let Some(Next::Change(change)) = notifier.feed.next().await.unwrap() else { panic!("no change") };
             notifier.note(&change);
         }
         assert!(futures_util::poll!(std::pin::pin!(notifier.feed.next())).is_pending(), "a change came twice");

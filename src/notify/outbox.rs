@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
+use crate::ask::Ask;
 use crate::registry::Registry;
+use crate::store::Store;
 
 use super::{Audience, Failure, Notice, Way};
 
@@ -24,13 +26,15 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn start(way: Way, registry: Registry) -> Self {
+    pub(super) fn start(way: Way, registry: Registry, store: Store) -> Self {
         let (queue, mut waiting) = mpsc::channel(MAX_WAITING);
         let way = Arc::new(way);
         let own = Arc::clone(&way);
         tokio::spawn(async move {
             while let Some(notice) = waiting.recv().await {
-                send(&own, &notice, &registry).await;
+                if let Some(notice) = own_share(&own, notice, &store).await {
+                    send(&own, &notice, &registry).await;
+                }
             }
         });
         Self { way, queue }
@@ -46,6 +50,37 @@ impl Outbox {
             tracing::warn!(way = self.way.name(), "too many notifications are waiting: one was dropped");
         }
     }
+}
+
+/// The notice without the asks that another daemon of the store has told of, or will tell of. `None` if no ask is left. A daemon that ends
+/// before it has told of its share leaves that untold, but nobody is told twice.
+async fn own_share(way: &Way, notice: Notice, store: &Store) -> Option<Notice> {
+    if !store.is_shared() || !way.is_same_everywhere() {
+        return Some(notice);
+    }
+    let name = |what: &str, ask: &Ask| format!("{}-{what}-{}", way.name(), ask.id.0);
+    match notice {
+        Notice::Asked(asks) => {
+            let mut own = Vec::new();
+            for ask in asks {
+                if is_first(store, name("opened", &ask)).await {
+                    own.push(ask);
+                }
+            }
+            (!own.is_empty()).then_some(Notice::Asked(own))
+        }
+        Notice::Opened(ask) => is_first(store, name("opened", &ask)).await.then_some(Notice::Opened(ask)),
+        Notice::Settled(ask) => is_first(store, name("settled", &ask)).await.then_some(Notice::Settled(ask)),
+        Notice::Test => Some(Notice::Test),
+    }
+}
+
+/// If that cannot be known, it is better to tell somebody twice than not at all.
+async fn is_first(store: &Store, name: String) -> bool {
+    store.is_first_to(name).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "another daemon may send the same notification");
+        true
+    })
 }
 
 async fn send(way: &Arc<Way>, notice: &Notice, registry: &Registry) {

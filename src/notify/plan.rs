@@ -57,6 +57,19 @@ impl Plan {
         }
     }
 
+    /// Takes these for all asks that are open. What it knows about them stays.
+    pub(super) fn restore_all(&mut self, open: Vec<Arc<Ask>>, now: Instant, clock: Timestamp) {
+        let ids: HashSet<AskId> = open.iter().map(|ask| ask.id).collect();
+        self.notified.retain(|id| ids.contains(id));
+        self.due.retain(|id, _| ids.contains(id));
+        self.waiting.retain(|(_, id), _| ids.contains(id));
+        for ask in open {
+            if ask.origin != Origin::Probe && !self.notified.contains(&ask.id) && !self.due.contains_key(&ask.id) {
+                self.restore(ask, now, clock);
+            }
+        }
+    }
+
     fn delay_of(&self, ask: &Ask) -> Duration {
         if ask.racing { self.delay.max(A_MOMENT) } else { A_MOMENT }
     }
@@ -104,6 +117,22 @@ mod tests {
 
     fn racing(id: i64) -> Arc<Ask> {
         Arc::new(Ask { racing: true, ..ask(id, &format!("s__t{id}"), "shop", 1) })
+    }
+
+    #[test]
+    fn after_a_break_only_what_is_open_is_notified_and_nothing_twice() {
+        let now = Instant::now();
+        let (notified, gone, waiting, new) = (held(1), held(2), racing(3), racing(4));
+        let mut plan = Plan::new(DELAY);
+        plan.opened(Arc::clone(&notified), now);
+        assert_eq!(ids(&plan.take(now + A_MOMENT)), [1]);
+        plan.opened(gone, now);
+        plan.opened(Arc::clone(&waiting), now);
+        let clock = new.opened_at;
+        plan.restore_all(vec![notified, waiting, new], now + DELAY / 2, clock);
+        assert_eq!(ids(&plan.take(now + DELAY)), [3]);
+        assert_eq!(ids(&plan.take(now + DELAY * 2)), [4]);
+        assert!(plan.settled(AskId(1)) && !plan.settled(AskId(2)));
     }
 
     fn ids(asks: &[Arc<Ask>]) -> Vec<i64> {
