@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::explain::{explain, hinted};
 use super::options;
 use super::settle::refuse_inside_agent;
-use super::{choose, client, ended, unsent, which};
+use super::{choose, client, ended, machine, refuse_on_edge, unsent, which};
 
 /// A text this long is hardly ever part of a key by accident.
 const UNLIKELY_BY_ACCIDENT: usize = 4;
@@ -73,6 +73,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
+    refuse_on_edge("questions are answered")?;
     let client = client()?;
     let open = client.open_asks()?.asks;
     unsent::tell_overtaken(&client, &open);
@@ -87,7 +88,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         && says_nothing
         && io::stdin().is_terminal()
     {
-        let exit = choose::run(&client, oldest)?;
+        let exit = choose::run(&client, oldest, machine::are_several(&open))?;
         match client.open_asks()?.asks.len() {
             0 => {}
             left => eprintln!("{left} more to answer. To go on: answerback answer --all"),
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let (ask, words) = meant(&open, &args.words, |word| ended::find(&client, word))?;
     if words.is_empty() && says_nothing {
-        return choose::run(&client, ask);
+        return choose::run(&client, ask, machine::are_several(&open));
     }
     let given = Given {
         kind: ask.kind,
@@ -126,8 +127,11 @@ fn choose_all(client: &Client, mut open: Vec<AskView>) -> anyhow::Result<Exit> {
     if open.is_empty() {
         which::ask(&open, None)?;
     }
-    while let Some(oldest) = open.pop() {
-        let chosen = choose::run(client, &oldest);
+    // It stays shown when the last question of another host is answered.
+    let mut with_host = false;
+    while let Some(oldest) = open.last().cloned() {
+        with_host |= machine::are_several(&open);
+        let chosen = choose::run(client, &oldest, with_host);
         open = client.open_asks()?.asks;
         // A question that was settled elsewhere meanwhile is no reason to stop.
         let exit = match chosen {

@@ -14,7 +14,7 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::history::real_name;
 use super::settle::refuse_inside_agent;
-use super::{client, print_json, time};
+use super::{client, print_json, refuse_on_edge, time};
 
 /// Leave words that answer what is asked while you are away
 ///
@@ -82,6 +82,7 @@ impl From<AwayKind> for Kind {
 
 pub(super) fn leave(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
+    refuse_on_edge("this is said")?;
     let request = AwayRequest {
         words: args.words.clone(),
         // More than the daemon takes is refused there, with the limit.
@@ -101,6 +102,7 @@ pub(super) fn leave(args: &Args) -> anyhow::Result<Exit> {
 
 pub(super) fn come_back(args: &BackArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
+    refuse_on_edge("this is said")?;
     let project = args.project.as_deref().map(directory).transpose()?;
     let ended = client()?.end_away(project.as_deref())?;
     if args.json {

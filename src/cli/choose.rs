@@ -24,7 +24,8 @@ const ROW: usize = 60;
 const SESSION: usize = 8;
 
 /// Lets a person choose, and sends the choice. What they enter and do not send is kept until the ask is settled.
-pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
+/// `with_host`: its project is named with its host.
+pub(super) fn run(client: &Client, ask: &AskView, with_host: bool) -> anyhow::Result<Exit> {
     let (watching, key) = (client.clone(), ask.key.clone());
     // A daemon that cannot be reached has no news. The picker asks again.
     let settled =
@@ -54,7 +55,7 @@ pub(super) fn run(client: &Client, ask: &AskView) -> anyhow::Result<Exit> {
         kept = drafts.keep(ask, draft);
         entered.clone_from(draft);
     };
-    let picked = picker::pick(&title(ask), &matter(ask), &ask.questions, &before, settled, send, keep);
+    let picked = picker::pick(&title(ask, with_host), &matter(ask), &ask.questions, &before, settled, send, keep);
     let picked = picked.map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => hinted(error.to_string(), "Give the answer on the command line."),
         _ => error.into(),
@@ -133,11 +134,13 @@ fn matter(ask: &AskView) -> Matter {
     Matter { kind: ask.kind, headings }
 }
 
-fn title(ask: &AskView) -> Title {
+fn title(ask: &AskView, with_host: bool) -> Title {
     let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
+    let project = project.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let named = if project.is_empty() { ask.host.clone() } else { format!("{}:{project}", ask.host) };
     let session: String = ask.session.chars().take(SESSION).collect();
     Title {
-        project: project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        project: if with_host { named } else { project },
         session: format!("session {session}"),
         age: format!("asked {} ago", time::age(ask.opened_at, Timestamp::now())),
     }

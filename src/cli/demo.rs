@@ -13,11 +13,11 @@ use crate::ask::DEMO_SESSION;
 use crate::doctor::until_arrived;
 use crate::text::sanitise;
 
-use super::client;
 use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_program;
 use super::which;
+use super::{client, hub};
 
 /// Let a pretend agent ask two questions through the real hook
 ///
@@ -42,7 +42,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     until_arrived(&client, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
     eprintln!("A pretend agent asks. Answer it on the page: answerback open");
-    eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
+    if hub().is_none() {
+        eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
+    }
     if !args.wait {
         return Ok(Exit::Success);
     }

@@ -1,8 +1,8 @@
 //! `answerback devices`: which devices are signed in, and signing them out.
 
 use anstream::eprintln;
+use anstyle::Style;
 use jiff::Timestamp;
-use unicode_width::UnicodeWidthStr;
 
 use crate::api::DeviceView;
 use crate::client::Client;
@@ -11,7 +11,7 @@ use crate::text::{one_line, style};
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::{client, print_json, time};
+use super::{client, print_json, refuse_on_edge, table, time};
 
 /// List the browsers and phones that are signed in, or sign them out
 #[derive(Debug, clap::Args)]
@@ -52,6 +52,7 @@ struct RevokeArgs {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    refuse_on_edge("devices are let in")?;
     let client = client()?;
     let list = client.devices()?;
     match &args.command {
@@ -67,30 +68,22 @@ fn show(devices: &[DeviceView]) -> anyhow::Result<()> {
         outln!("No device is signed in. Let one in with: answerback pair");
     }
     let now = Timestamp::now();
-    let rows: Vec<[String; 4]> = devices.iter().map(|device| row(device, now)).collect();
-    let width = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
-    let (ids, names, kinds) = (width(0), width(1), width(2));
-    let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
-    let (choice, strong, faint) = (style::CHOICE, style::STRONG, style::FAINT);
-    for [id, name, kind, seen] in &rows {
-        outln!(
-            "{}{choice}{id}{choice:#}  {strong}{name}{strong:#}{}  {kind}{}  {faint}{seen}{faint:#}",
-            pad(id, ids),
-            pad(name, names),
-            pad(kind, kinds)
-        );
-    }
-    Ok(())
+    let digits = devices.iter().map(|device| device.id.to_string().len()).max().unwrap_or(0);
+    let rows: Vec<[String; 4]> = devices.iter().map(|device| row(device, digits, now)).collect();
+    table::print(&rows, [style::CHOICE, style::STRONG, Style::new(), style::FAINT])
 }
 
-fn row(device: &DeviceView, now: Timestamp) -> [String; 4] {
+fn row(device: &DeviceView, digits: usize, now: Timestamp) -> [String; 4] {
     let kind = match device.kind {
         DeviceKind::Page => "this machine",
         DeviceKind::Paired => "paired",
+        // The list has none of them.
+        DeviceKind::Host => "machine",
     };
+    let owner = device.person.as_deref().map_or_else(String::new, |person| format!(", of {}", one_line(person)));
     let ago = |then| time::age(then, now);
     let seen = format!("since {}, last seen {} ago", time::local(device.created_at), ago(device.last_seen_at));
-    [device.id.to_string(), one_line(&device.name), kind.to_owned(), seen]
+    [format!("{:>digits$}", device.id), one_line(&device.name), format!("{kind}{owner}"), seen]
 }
 
 /// Signs out all the named devices, or none if one of the names is wrong.

@@ -18,7 +18,7 @@ pub(super) fn ended(ask: &AskView) -> String {
         Some(Channel::Terminal) => "in the terminal",
         Some(Channel::Notification) => "from a notification",
         Some(Channel::Away) => "with the words of somebody who is away",
-        None => "elsewhere",
+        Some(Channel::Hub) | None => "elsewhere",
     };
     match ask.outcome.as_ref().map(|outcome| outcome.kind) {
         Some(OutcomeKind::Answered | OutcomeKind::AnsweredInTerminal) => format!("was answered {place}"),

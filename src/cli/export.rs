@@ -22,7 +22,7 @@ pub(super) enum Format {
 /// The most questions in one reply of the daemon. If they are so large that the reply is too long, there are fewer.
 const PAGE: u16 = 25;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 16] = [
     "opened_at",
     "settled_at",
     "project",
@@ -36,6 +36,9 @@ const COLUMNS: [&str; 13] = [
     "reason",
     "channel",
     "by",
+    "host",
+    "person",
+    "hub",
 ];
 
 /// What was exported.
@@ -114,6 +117,9 @@ fn write_rows(ask: &AskView, output: &mut impl Write) -> io::Result<()> {
             outcome.and_then(|outcome| outcome.reason.as_deref()).unwrap_or_default().into(),
             by.map_or(Cow::Borrowed(""), |by| word(&by.channel)),
             by.and_then(|by| by.device.as_deref().or(by.agent.as_deref())).unwrap_or_default().into(),
+            ask.host.as_str().into(),
+            by.and_then(|by| by.person.as_deref()).unwrap_or_default().into(),
+            by.and_then(|by| by.hub.as_deref()).unwrap_or_default().into(),
         ]);
         output.write_all(row.as_bytes())?;
     }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anstream::eprintln;
 use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr;
 
 use crate::api::AskView;
-use crate::client::Search;
+use crate::client::{Client, Search};
 use crate::text::{self, counted, one_line, style, wrap};
 
 use super::exit::Exit;
@@ -16,7 +17,7 @@ use super::export::{self, Format};
 use super::grant::Granted;
 use super::show::settled;
 use super::which::short_keys;
-use super::{client, print_json, time};
+use super::{client, machine, print_json, refuse_on_edge, time};
 
 /// Show settled questions, newest first
 ///
@@ -31,9 +32,12 @@ use super::{client, print_json, time};
 pub(super) struct Args {
     /// Only with this text in a question, an answer, a note or a reason
     text: Option<String>,
-    /// Only of this directory
+    /// Only of this directory; of another host as HOST:/DIR
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
+    /// Only of this host, which is then shown
+    #[arg(long)]
+    host: Option<String>,
     /// Only of this kind
     #[arg(long, value_parser = KINDS)]
     kind: Option<String>,
@@ -64,16 +68,19 @@ const OUTCOMES: [&str; 6] = ["answered", "answered_in_terminal", "dismissed", "r
 const SHOWN: u16 = 20;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    refuse_on_edge("history is kept")?;
+    let client = client()?;
+    let (host, project) = place(&client, args)?;
     let search = Search {
         text: args.text.clone(),
-        project: args.project.as_deref().map(|dir| real_name(dir, "or search by text")).transpose()?,
+        project,
+        host,
         kind: args.kind.clone(),
         outcome: args.outcome.clone(),
         opened_since: args.since,
         before: None,
         limit: args.limit.unwrap_or(SHOWN),
     };
-    let client = client()?;
     if let Some(format) = args.export {
         let exported = export::write(&client, search, args.limit, format, &mut BufWriter::new(io::stdout().lock()))?;
         tell_damaged(exported.damaged);
@@ -91,8 +98,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if list.asks.is_empty() {
         outln!("Nothing was found.");
     }
+    let with_host = args.host.is_some() || machine::are_several_known(&client);
     for (ask, key) in list.asks.iter().zip(short_keys(&list.asks)) {
-        show(ask, key)?;
+        show(ask, key, with_host)?;
     }
     tell_damaged(list.damaged);
     if list.next.is_some() {
@@ -108,6 +116,36 @@ fn tell_damaged(count: usize) {
     }
 }
 
+/// The host and the directory that the search is limited to. A directory that is named without a host is one of this machine.
+fn place(client: &Client, args: &Args) -> anyhow::Result<(Option<String>, Option<String>)> {
+    let named = args.project.as_deref().and_then(Path::to_str).and_then(machine::split);
+    let named = named.filter(|_| args.project.as_deref().is_some_and(|dir| !dir.exists()));
+    let (host, elsewhere) = match (args.host.as_deref(), named) {
+        (Some(host), Some((other, _))) if host != other => {
+            let hint = "Leave --host out, or name the directory without its host.";
+            return Err(hinted(format!("--project is of the host `{}`", one_line(other)), hint));
+        }
+        (given, Some((host, dir))) => (Some(given.unwrap_or(host)), Some(dir.to_owned())),
+        (given, None) => (given, None),
+    };
+    if host.is_none() && args.project.is_none() {
+        return Ok((None, None));
+    }
+    let known = client.projects()?;
+    if let Some(host) = host {
+        machine::must_be_known(&known, host)?;
+    }
+    let here = || Some(known.here.clone()).filter(|_| known.hosts.len() > 1);
+    let project = match (elsewhere, args.project.as_deref()) {
+        (Some(dir), _) => Some(dir),
+        // Only that machine knows what this is another name for.
+        (None, Some(dir)) if host.is_some_and(|host| host != known.here) => Some(dir.to_string_lossy().into_owned()),
+        (None, Some(dir)) => Some(real_name(dir, "or search by text")?),
+        (None, None) => None,
+    };
+    Ok((host.map(ToOwned::to_owned).or_else(here), project))
+}
+
 /// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
 pub(super) fn real_name(dir: &Path, otherwise: &str) -> anyhow::Result<String> {
     match dir.canonicalize() {
@@ -118,14 +156,25 @@ pub(super) fn real_name(dir: &Path, otherwise: &str) -> anyhow::Result<String> {
     }
 }
 
-fn show(ask: &AskView, key: &str) -> anyhow::Result<()> {
+fn show(ask: &AskView, key: &str, with_host: bool) -> anyhow::Result<()> {
     let (faint, strong, good, warning) = (style::FAINT, style::STRONG, style::GOOD, style::WARNING);
     let Some(outcome) = &ask.outcome else { return Ok(()) };
-    let project = ask.project.as_deref().map_or_else(String::new, |project| format!("  {}", one_line(project)));
-    let asker = ask.asked_by.as_deref().map_or_else(String::new, |name| format!("  asked by {}", one_line(name)));
+    let project = machine::full_name(ask, with_host);
+    let before = |text: &str, space: &str| if text.is_empty() { String::new() } else { format!("{space}{text}") };
+    let asker = ask.asked_by.as_deref().map_or_else(String::new, |name| format!("asked by {}", one_line(name)));
+    let place = format!("{project}{}", before(&asker, if project.is_empty() { "" } else { "  " }));
     let (time, what) = (time::local(ask.opened_at), settled(outcome));
-    outln!("{faint}{time}  {key}{project}{asker}  {what}{faint:#}");
+    let head = format!("{time}  {key}{}  {what}", before(&place, "  "));
     let room = text::width().saturating_sub(2);
+    // With the host, it often takes more than one line, and is easier to read on its own.
+    if with_host && head.width() > text::width() {
+        outln!("{faint}{time}  {key}  {what}{faint:#}");
+        for line in wrap(&place, room) {
+            outln!("  {faint}{line}{faint:#}");
+        }
+    } else {
+        outln!("{faint}{head}{faint:#}");
+    }
     for (question, line) in ask.questions.iter().zip(ask.lines()) {
         for line in wrap(&line, room) {
             outln!("  {strong}{line}{strong:#}");

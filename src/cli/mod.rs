@@ -27,17 +27,22 @@ mod export;
 mod grant;
 mod grants;
 mod history;
+mod hosts;
 mod install;
 mod install_server;
+mod join;
+mod machine;
 mod man;
 mod manager;
 mod mcp;
+mod migrate;
 mod notify;
 mod open;
 mod options;
 mod overview;
 mod pair;
 mod pending;
+mod people;
 mod permission_tool;
 mod phone;
 mod programs;
@@ -52,6 +57,7 @@ mod show;
 mod status;
 mod stop;
 mod subject;
+mod table;
 mod time;
 mod tree;
 mod uninstall;
@@ -64,7 +70,9 @@ use std::process::ExitCode;
 use answerback_hook::paths::Paths;
 use clap::{Parser, Subcommand};
 
+use crate::address::HubUrl;
 use crate::client::Client;
+use crate::config::Config;
 use crate::text::harmless_json;
 
 use exit::Exit;
@@ -107,10 +115,15 @@ enum Command {
     Phone(phone::Args),
     Pair(pair::Args),
     Devices(devices::Args),
+    People(people::Args),
+    Host(hosts::HostArgs),
+    Hosts(hosts::Args),
+    Join(join::Args),
     Run(run::Args),
     Resume(resume::Args),
     Demo(demo::Args),
     Notify(notify::Args),
+    Migrate(migrate::Args),
     Daemon(daemon::Args),
     Restart(restart::Args),
     Stop(stop::Args),
@@ -143,10 +156,15 @@ pub fn run() -> ExitCode {
         Command::Phone(args) => phone::run(&args),
         Command::Pair(args) => pair::run(&args),
         Command::Devices(args) => devices::run(&args),
+        Command::People(args) => people::run(&args),
+        Command::Host(args) => hosts::run_host(&args),
+        Command::Hosts(args) => hosts::run(&args),
+        Command::Join(args) => join::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Notify(args) => notify::run(&args),
+        Command::Migrate(args) => migrate::run(&args),
         Command::Daemon(args) => daemon::run(&args),
         Command::Restart(args) => restart::run(&args),
         Command::Stop(args) => stop::run(&args),
@@ -178,6 +196,19 @@ fn no_home() -> anyhow::Error {
 
 fn paths() -> anyhow::Result<Paths> {
     Paths::from_env().ok_or_else(no_home)
+}
+
+/// The hub, if this machine is an edge. A configuration that cannot be read is told elsewhere.
+fn hub() -> Option<HubUrl> {
+    Config::load(&paths().ok()?.config_file()).ok()?.hub
+}
+
+/// Refuses what an edge leaves to its hub.
+fn refuse_on_edge(what: &str) -> anyhow::Result<()> {
+    match hub() {
+        Some(hub) => Err(hinted(format!("this machine is an edge, and {what} at its hub"), format!("Go to {hub}"))),
+        None => Ok(()),
+    }
 }
 
 /// The daemon, started if need be.

@@ -19,10 +19,10 @@ use wait_timeout::ChildExt;
 use crate::client::Client;
 use crate::instance::Published;
 
-use super::client;
 use super::exit::Exit;
 use super::explain::hinted;
 use super::settle::refuse_inside_agent;
+use super::{client, hub};
 
 /// An opener that fails ends at once. One that works may live as long as its browser.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,8 +42,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
-    let client = client()?;
-    let url = url(&client)?;
+    // An edge has no page that anybody could answer on.
+    let url = match hub() {
+        Some(hub) => hub.to_string(),
+        None => url(&client()?)?,
+    };
     if args.print {
         outln!("{url}");
         return Ok(Exit::Success);

@@ -6,20 +6,29 @@ use crate::client::Client;
 use crate::text::{counted, style};
 
 use super::exit::Exit;
-use super::{paths, pending};
+use super::{hub, machine, paths, pending};
 
 pub(super) fn run() -> anyhow::Result<Exit> {
     let paths = paths()?;
+    let hub = hub();
     // Where nothing was ever asked, no daemon is started only to say so.
-    let open = if paths.store().exists() { Client::new(paths).open_asks()?.asks } else { Vec::new() };
+    let open = if paths.store().exists() || hub.is_some() { Client::new(paths).open_asks()?.asks } else { Vec::new() };
     if open.is_empty() {
         outln!("No question is open.\n");
         what_to_do_next()?;
     } else {
         outln!("{}:\n", counted(open.len(), "question is open", "questions are open"));
-        pending::show(&open)?;
+        pending::show(&open, machine::are_several(&open))?;
         outln!("");
-        steps(&[("answerback answer", "choose with the arrow keys"), ("answerback open", "answer on the page")])?;
+        match hub {
+            None => {
+                steps(&[
+                    ("answerback answer", "choose with the arrow keys"),
+                    ("answerback open", "answer on the page"),
+                ])?;
+            }
+            Some(_) => steps(&[("answerback open", "answer at the hub of this machine")])?,
+        }
     }
     outln!("\n`answerback --help` lists all commands.");
     Ok(Exit::Success)
@@ -36,6 +45,9 @@ fn what_to_do_next() -> anyhow::Result<()> {
         ]);
     }
     outln!("If you start Claude Code in this directory, {} come to Answerback.\n", coverage.covered());
+    if hub().is_some() {
+        return steps(&[("answerback open", "the page of the hub, which shows them")]);
+    }
     steps(&[("answerback open", "the page that shows them"), ("answerback history", "what was asked before")])
 }
 

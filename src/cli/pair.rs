@@ -12,7 +12,7 @@ use crate::text::{self, harmless_json, one_line, sanitise, style, wrap};
 use super::exit::Exit;
 use super::explain::hinted;
 use super::settle::refuse_inside_agent;
-use super::{client, qr};
+use super::{client, qr, refuse_on_edge};
 
 const DIGITS: usize = 6;
 /// Half of a fingerprint: sixteen bytes, each with its colon.
@@ -39,42 +39,59 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let_in(&client()?, args)
+    let request = PairingRequest { name: args.name.clone(), person: None };
+    let_in(&client()?, &request, args.json, &Words::default())
 }
 
 /// Does the same without options.
 pub(super) fn let_a_phone_in(client: &Client) -> anyhow::Result<Exit> {
-    let_in(client, &Args { name: None, json: false })
+    let_in(client, &PairingRequest::default(), false, &Words::default())
 }
 
-fn let_in(client: &Client, args: &Args) -> anyhow::Result<Exit> {
+/// What is said to the person at the end.
+pub(super) struct Words {
+    /// Follows the name of the device that was let in.
+    pub(super) done: String,
+    /// The command that tries it again.
+    pub(super) again: String,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { done: "can see and answer questions now".to_owned(), again: "answerback pair".to_owned() }
+    }
+}
+
+/// Lets one device in. `json`: with a line for each step.
+pub(super) fn let_in(client: &Client, request: &PairingRequest, json: bool, words: &Words) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
-    let pairing = client.begin_pairing(&PairingRequest { name: args.name.clone() })?;
-    if args.json {
+    refuse_on_edge("devices are let in")?;
+    let pairing = client.begin_pairing(request)?;
+    if json {
         print_line(&pairing)?;
     } else {
         show(&pairing)?;
     }
-    let Some(name) = until_claimed(client, &pairing.id)? else { return over() };
-    if args.json {
+    let Some(name) = until_claimed(client, &pairing.id)? else { return over(words) };
+    if json {
         print_line(&json!({"state": PairingState::Claimed, "name": name}))?;
     }
     let name = one_line(&name);
     let strong = style::STRONG;
     eprintln!("{strong}{name}{strong:#} wants to be let in, and shows six digits.");
     if !confirm(client, &pairing.id)? {
-        return over();
+        return over(words);
     }
-    if args.json {
+    if json {
         print_line(&json!({"state": PairingState::Confirmed, "name": name}))?;
     }
     let good = style::GOOD;
-    eprintln!("{good}Paired.{good:#} {name} can see and answer questions now.");
+    eprintln!("{good}Paired.{good:#} {name} {}.", words.done);
     Ok(Exit::Success)
 }
 
-fn over() -> anyhow::Result<Exit> {
-    Err(hinted("nobody was let in", "Run answerback pair again."))
+fn over(words: &Words) -> anyhow::Result<Exit> {
+    Err(hinted("nobody was let in", format!("Run {} again.", words.again)))
 }
 
 fn print_line(value: &impl serde::Serialize) -> anyhow::Result<()> {

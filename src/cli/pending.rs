@@ -1,7 +1,6 @@
 //! `answerback pending`: the open questions.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
 
 use anstyle::Style;
 use jiff::Timestamp;
@@ -9,11 +8,11 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::api::AskView;
 use crate::ask::Kind;
-use crate::text::{self, fit, harmless_json, style};
+use crate::text::{self, fit, harmless_json, one_line, style};
 
 use super::exit::Exit;
 use super::which::short_keys;
-use super::{client, print_json, time};
+use super::{client, machine, print_json, time};
 
 /// List the open questions
 ///
@@ -22,6 +21,7 @@ use super::{client, print_json, time};
 #[command(after_help = "Examples:\n  \
     answerback pending\n  \
     answerback pending --watch\n  \
+    answerback pending --host build-7\n  \
     answerback pending --json | jq -r '.asks[].key'")]
 pub(super) struct Args {
     /// Print JSON, as `GET /v1/asks` gives it; with --watch, one line for each change
@@ -30,11 +30,18 @@ pub(super) struct Args {
     /// Keep running, and show every change
     #[arg(long)]
     watch: bool,
+    /// Only of this host, which is then shown
+    #[arg(long)]
+    host: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
-    let mut list = client.open_asks()?;
+    let host = args.host.as_deref();
+    let mut list = client.open_asks_of(host)?;
+    if let Some(host) = host.filter(|_| list.asks.is_empty() && !args.watch) {
+        machine::must_be_known(&client.projects()?, host)?;
+    }
     loop {
         match (args.json, args.watch) {
             (true, true) => outln!("{}", harmless_json(&serde_json::to_string(&list)?)),
@@ -44,10 +51,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
                     // Move the cursor home and clear the screen.
                     io::Write::write_all(&mut anstream::stdout(), b"\x1b[H\x1b[2J")?;
                 }
-                if list.asks.is_empty() {
-                    outln!("No question is open.");
+                match host.filter(|_| list.asks.is_empty()) {
+                    Some(host) => outln!("No question of {} is open.", one_line(host)),
+                    None if list.asks.is_empty() => outln!("No question is open."),
+                    None => show(&list.asks, host.is_some() || machine::are_several(&list.asks))?,
                 }
-                show(&list.asks)?;
             }
         }
         if !args.watch {
@@ -55,7 +63,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         // In a terminal, draw again after each round, because the ages have changed.
         let redraws = !args.json && io::stdout().is_terminal();
-        list = if redraws { client.poll(&list.cursor)? } else { client.next_change(&list.cursor)? };
+        list = if redraws { client.poll(&list.cursor, host)? } else { client.next_change(&list.cursor, host)? };
     }
 }
 
@@ -69,6 +77,9 @@ const PROJECT: usize = 2;
 const KIND: usize = 3;
 const HEADER: usize = 4;
 const BEFORE: usize = 5;
+
+/// These columns, and the question.
+type Row = [String; BEFORE + 1];
 
 /// Which columns are shown in so much room, and how much of it is left for the question.
 fn columns(widths: [usize; BEFORE], room: usize) -> ([bool; BEFORE], usize) {
@@ -86,18 +97,20 @@ fn columns(widths: [usize; BEFORE], room: usize) -> ([bool; BEFORE], usize) {
     (shown, left(&shown))
 }
 
-/// A table of questions: as many columns as there is room for.
-pub(super) fn show(asks: &[AskView]) -> anyhow::Result<()> {
-    let rows: Vec<[String; BEFORE + 1]> = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key)).collect();
-    let mut widths = [0; BEFORE];
-    for (column, width) in widths.iter_mut().enumerate() {
-        *width = rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+/// A table of questions: as many columns as there is room for. `with_host`: their projects are named with their hosts.
+pub(super) fn show(asks: &[AskView], with_host: bool) -> anyhow::Result<()> {
+    let rows = asks.iter().zip(short_keys(asks)).map(|(ask, key)| row(ask, key, with_host));
+    let mut rows: Vec<Row> = rows.collect();
+    let mut widths = widths_of(asks, &rows);
+    let (mut shown, mut room) = columns(widths, text::width());
+    if with_host && !shown[PROJECT] {
+        // There may be room for the host alone.
+        for (row, ask) in rows.iter_mut().zip(asks) {
+            row[PROJECT] = machine::short_host(ask);
+        }
+        widths = widths_of(asks, &rows);
+        (shown, room) = columns(widths, text::width());
     }
-    // Where there are only questions, nobody needs to be told.
-    if asks.iter().all(|ask| ask.kind == Kind::Question) {
-        widths[KIND] = 0;
-    }
-    let (shown, room) = columns(widths, text::width());
     for row in &rows {
         let mut line = String::new();
         for column in (0..BEFORE).filter(|column| shown[*column]) {
@@ -112,6 +125,18 @@ pub(super) fn show(asks: &[AskView]) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn widths_of(asks: &[AskView], rows: &[Row]) -> [usize; BEFORE] {
+    let mut widths = [0; BEFORE];
+    for (column, width) in widths.iter_mut().enumerate() {
+        *width = rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    }
+    // Where there are only questions, nobody needs to be told.
+    if asks.iter().all(|ask| ask.kind == Kind::Question) {
+        widths[KIND] = 0;
+    }
+    widths
+}
+
 fn style_of(column: usize) -> Style {
     match column {
         KEY => style::CHOICE,
@@ -121,8 +146,7 @@ fn style_of(column: usize) -> Style {
     }
 }
 
-fn row(ask: &AskView, key: &str) -> [String; BEFORE + 1] {
-    let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
+fn row(ask: &AskView, key: &str, with_host: bool) -> Row {
     let more = match ask.questions.len() {
         0 | 1 => String::new(),
         count => format!(" (and {} more)", count - 1),
@@ -130,7 +154,7 @@ fn row(ask: &AskView, key: &str) -> [String; BEFORE + 1] {
     [
         key.to_owned(),
         time::age(ask.opened_at, Timestamp::now()),
-        fit(&project.map_or_else(String::new, |name| name.to_string_lossy().into_owned()), 16),
+        machine::short_name(ask, with_host),
         kind(ask.kind).to_owned(),
         fit(&ask.title(), 12),
         format!("{}{more}", ask.summary()),

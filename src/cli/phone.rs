@@ -19,7 +19,7 @@ use crate::text::{sanitise, style};
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::{client, pair, print_json};
+use super::{client, pair, print_json, refuse_on_edge};
 
 use ways::{State, Step, Way};
 
@@ -75,6 +75,7 @@ struct Notifications {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    refuse_on_edge("phones are let in")?;
     let client = client()?;
     let report = report(&client)?;
     let is_ready = report.url.is_some();

@@ -7,7 +7,7 @@ use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
-use super::{client, ended, unsent, which};
+use super::{client, ended, refuse_on_edge, unsent, which};
 
 /// Refuse to answer a question; the agent is told
 ///
@@ -36,6 +36,7 @@ pub(super) struct ReleaseArgs {
 
 pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
+    refuse_on_edge("questions are answered")?;
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
@@ -47,6 +48,7 @@ pub(super) fn dismiss(args: &DismissArgs) -> anyhow::Result<Exit> {
 
 pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
+    refuse_on_edge("questions are answered")?;
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;

@@ -11,7 +11,7 @@ use crate::text::{StyledLine, one_line, style};
 use super::exit::Exit;
 use super::grant::Granted;
 use super::subject::revealed;
-use super::{client, ended, print_json, subject, time, tree, which};
+use super::{client, ended, machine, print_json, subject, time, tree, which};
 
 /// Show everything about one question, permission request, plan or form
 ///
@@ -31,12 +31,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let ask = find(&client()?, args.key.as_deref())?;
+    let client = client()?;
+    let ask = find(&client, args.key.as_deref())?;
     if args.json {
         print_json(&ask)?;
         return Ok(Exit::Success);
     }
-    for StyledLine { text, style } in page(&ask, Timestamp::now()) {
+    let with_host = machine::are_several_known(&client);
+    for StyledLine { text, style } in page(&ask, with_host, Timestamp::now()) {
         outln!("{style}{text}{style:#}");
     }
     Ok(Exit::Success)
@@ -58,7 +60,7 @@ fn find(client: &Client, key: Option<&str>) -> anyhow::Result<AskView> {
 }
 
 /// Everything, in lines.
-fn page(ask: &AskView, now: Timestamp) -> Vec<StyledLine> {
+fn page(ask: &AskView, with_host: bool, now: Timestamp) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     let mut line = |text: String, style: Style| lines.push(StyledLine { text, style });
     let noun = ask.kind.noun();
@@ -69,6 +71,9 @@ fn page(ask: &AskView, now: Timestamp) -> Vec<StyledLine> {
     let colon = if title.is_empty() { "" } else { ": " };
     line(format!("{}{}{colon}{title}", noun[..1].to_uppercase(), &noun[1..]), style::STRONG);
     line(format!("  key      {}", tree::single(&ask.key)), Style::new());
+    if with_host {
+        line(format!("  host     {}", tree::single(&ask.host)), Style::new());
+    }
     if let Some(project) = &ask.project {
         line(format!("  project  {}", tree::single(project)), Style::new());
     }
@@ -107,10 +112,14 @@ fn state(ask: &AskView, now: Timestamp) -> String {
     }
 }
 
-/// The device or the program that ended it, if it said its name.
+/// The person, and the device or the program that ended it, as far as their names are known.
 pub(super) fn who(outcome: &OutcomeView) -> Option<String> {
     let by = outcome.by.as_ref()?;
-    by.device.as_deref().or(by.agent.as_deref()).map(one_line)
+    let with = by.device.as_deref().or(by.agent.as_deref()).map(one_line);
+    match (by.person.as_deref().map(one_line), with) {
+        (Some(person), Some(with)) => Some(format!("{person} ({with})")),
+        (person, with) => person.or(with),
+    }
 }
 
 /// How it ended, and who ended it.
@@ -125,9 +134,12 @@ pub(super) fn settled(outcome: &OutcomeView) -> String {
         OutcomeKind::Dismissed => "dismissed",
         OutcomeKind::Released => "released to the terminal",
         OutcomeKind::Expired => "expired",
+        OutcomeKind::Withdrawn if channel == Some(Channel::Hub) => "withdrawn, because nothing was heard from its host",
         OutcomeKind::Withdrawn => "withdrawn",
     };
-    format!("{what}{by}")
+    let hub = outcome.by.as_ref().and_then(|by| by.hub.as_deref());
+    let hub = hub.map_or_else(String::new, |hub| format!(", through {}", one_line(hub)));
+    format!("{what}{by}{hub}")
 }
 
 /// The questions with their options. The text of a question repeats the subject, if there is one, so only its first line is shown then.
@@ -223,6 +235,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn it_is_said_who_ended_it_and_through_which_hub() {
+        for (by, expected) in [
+            (json!(null), "dismissed"),
+            (json!({"channel": "socket"}), "dismissed"),
+            (json!({"channel": "token", "agent": "curl/8"}), "dismissed, by curl/8"),
+            (json!({"channel": "page", "agent": "Firefox", "device": "Phone"}), "dismissed, by Phone"),
+            (json!({"channel": "page", "device": "Phone", "person": "Anna"}), "dismissed, by Anna (Phone)"),
+            (
+                json!({"channel": "page", "device": "Phone", "person": "Anna", "hub": "hub-1"}),
+                "dismissed, by Anna (Phone), through hub-1",
+            ),
+            (json!({"channel": "socket", "hub": "hub-1"}), "dismissed, through hub-1"),
+        ] {
+            let outcome = serde_json::from_value(json!({"kind": "dismissed", "by": by})).unwrap();
+            assert_eq!(settled(&outcome), expected);
+        }
+    }
+
+    #[test]
     fn a_settled_permission_says_what_was_granted_and_edited() {
         let mut ask = serde_json::to_value(ask_with_key("s__toolu_1")).unwrap();
         let fields = json!({
@@ -235,7 +266,7 @@ mod tests {
                 "edited": {"command": "npm test\n--quick"}, "by": {"channel": "page", "device": "Pixel 7"}},
         });
         ask.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let page = page(&serde_json::from_value(ask).unwrap(), Timestamp::now());
+        let page = page(&serde_json::from_value(ask).unwrap(), false, Timestamp::now());
         let text: Vec<_> = page.iter().map(|line| line.text.as_str()).collect();
         assert_eq!(text[..3], ["Permission request: Bash", "  key      s__toolu_1", "  project  /home/me/shop"]);
         let end = text.iter().position(|line| *line == "Outcome:").unwrap();

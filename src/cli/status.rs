@@ -116,6 +116,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "url": published.url,
             "lan_url": published.lan_url,
             "socket": published.socket,
+            "hub": version.hub,
             "open": open,
             "away": notes,
             "state_dir": client.paths().state_dir(),
@@ -127,6 +128,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (good, strong) = (style::GOOD, style::STRONG);
     outln!("{good}running{good:#}    version {}, process {}", version.version, published.pid);
     outln!("questions  {strong}{open}{strong:#} open");
+    if let Some(hub) = &version.hub {
+        outln!("edge       {} at {}", sanitise(&hub.host), sanitise(&hub.url));
+        match &hub.problem {
+            None => outln!("           linked: questions are answered there"),
+            Some(problem) => outln!("           {bad}no link{bad:#}: {}", sanitise(problem), bad = style::BAD),
+        }
+    }
     for note in &notes {
         outln!("away       {}", away::sentence(note, Timestamp::now()));
     }

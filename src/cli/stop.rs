@@ -59,7 +59,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         list => list?.asks.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred),
     };
-    let waiting: Vec<AskView> = waiting.collect();
+    let mut waiting: Vec<AskView> = waiting.collect();
+    let is_edge = client.version()?.hub.is_some();
+    if !is_edge && !waiting.is_empty() {
+        // The hooks of other machines wait for their own daemons, or go to another hub.
+        let here = client.projects()?.here;
+        waiting.retain(|ask| here.is_empty() || ask.host == here);
+    }
+    if is_edge && args.release && !waiting.is_empty() {
+        return Err(hinted(
+            "questions wait, and only the hub can hand them back to their terminals",
+            "Release them at the hub, or end what asks, then run this again.",
+        ));
+    }
     if !waiting.is_empty() && !args.release {
         return Err(hinted(
             match waiting.len() {

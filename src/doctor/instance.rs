@@ -12,7 +12,7 @@ use crate::store::{self, StoreError};
 use answerback_hook::paths::Paths;
 use answerback_hook::trust::check_private;
 
-use super::Finding;
+use super::{Finding, edge, hub};
 
 /// With less free space than this, the store may soon be unable to save a question.
 const LITTLE_SPACE: u64 = 64 * 1024 * 1024;
@@ -45,8 +45,17 @@ pub(super) fn examine(paths: &Paths) -> Vec<Finding> {
     let client = Client::only_running(paths.clone());
     let running = client.version();
     findings.push(daemon(paths, &running));
-    findings.extend(network(paths, running.is_ok()));
-    findings.push(store_file(paths));
+    // A configuration that cannot be read has a finding of its own.
+    match (edge::examine(paths), Config::load(&paths.config_file()).unwrap_or_default().store) {
+        (Some(hub), _) => findings.extend(hub),
+        (None, address) => {
+            findings.extend(network(paths, running.is_ok()));
+            match address {
+                Some(address) => findings.extend(hub::examine(&address)),
+                None => findings.push(store_file(paths)),
+            }
+        }
+    }
     findings
 }
 
@@ -66,7 +75,9 @@ fn configuration(paths: &Paths) -> Finding {
 
 fn files(paths: &Paths) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let private = [paths.state_dir().to_path_buf(), paths.tokens(), paths.tls(), paths.daemon_json(), paths.store()];
+    let state_dir = paths.state_dir().to_path_buf();
+    let secrets = [paths.tokens(), paths.tls(), paths.host_token()];
+    let private = [state_dir, paths.daemon_json(), paths.store()].into_iter().chain(secrets);
     for path in private {
         match check_private(&path) {
             Err(error) if !error.is_not_found() => findings.push(Finding::of("files", &error)),

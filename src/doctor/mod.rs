@@ -3,11 +3,15 @@
 //! - `settings`: our hook in all of Claude Code's settings files; `hook`: our entries in one of them.
 //! - `waits`: which waits come to Answerback.
 //! - `claude`: the version of Claude Code.
+//! - `hub`: the store that a hub shares with others.
 //! - `instance`: files, modes, configuration, store, daemon, port.
+//! - `edge`: the hub, if this machine has one.
 //! - `round_trip`: a question through the real hook and the real daemon.
 
 mod claude;
+mod edge;
 mod hook;
+mod hub;
 mod instance;
 mod round_trip;
 mod settings;

@@ -1,6 +1,5 @@
 //! What is open, as words for a command line.
 
-use std::path::Path;
 use std::time::Duration;
 
 use crate::api::{AskView, State};
@@ -8,7 +7,7 @@ use crate::ask::Question;
 use crate::client::Client;
 use crate::text::{fit, reveal};
 
-use super::super::{answer, draft, options, paths, which};
+use super::super::{answer, draft, machine, options, paths, which};
 use super::place::Place;
 
 /// A person has pressed a key and waits.
@@ -58,21 +57,19 @@ fn resumable_asks() -> Vec<AskView> {
 /// The short keys, or the whole ones for somebody who has begun a whole one.
 fn keys(asks: &[AskView], begun: &str) -> Vec<Candidate> {
     let keys = asks.iter().zip(which::short_keys(asks));
-    let candidate = |ask: &AskView, key: &str| Candidate { word: key.to_owned(), about: about(ask) };
+    let with_host = machine::are_several(asks);
+    let candidate = |ask: &AskView, key: &str| Candidate { word: key.to_owned(), about: about(ask, with_host) };
     if keys.clone().any(|(_, short)| short.starts_with(begun)) {
         return keys.map(|(ask, short)| candidate(ask, short)).collect();
     }
     asks.iter().filter(|ask| ask.key.starts_with(begun)).map(|ask| candidate(ask, &ask.key)).collect()
 }
 
-fn about(ask: &AskView) -> String {
-    let project = ask.project.as_deref().map(Path::new).and_then(Path::file_name);
+fn about(ask: &AskView, with_host: bool) -> String {
+    let project = machine::short_name(ask, with_host);
     let summary = ask.summary();
     let line = summary.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    match project {
-        Some(project) => fit(&format!("{}: {line}", project.to_string_lossy()), ABOUT),
-        None => fit(line, ABOUT),
-    }
+    if project.is_empty() { fit(line, ABOUT) } else { fit(&format!("{project}: {line}"), ABOUT) }
 }
 
 /// A key, and then labels. The key is not needed when one question is open.

@@ -5,13 +5,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use ureq::tls::{RootCerts, TlsConfig};
+
+use crate::pinned::{Pinned, is_another};
 
 /// How long any single step may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,6 +52,10 @@ pub(super) fn network(address: SocketAddr, host: &str, fingerprint: &str) -> Vec
         }
     };
     let status = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| get(encrypted(stream, fingerprint)?, host));
+    let status = status.map_err(|error| match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(cause) if is_another(cause) => io::Error::other("it has another certificate"),
+        _ => error,
+    });
     match status {
         Ok(status) => {
             let certificate = Check::good(format!("TLS answers at {address} with the certificate of this daemon"));
@@ -141,10 +145,12 @@ fn get(mut stream: impl Read + Write, host: &str) -> io::Result<u16> {
 }
 
 fn encrypted(stream: TcpStream, fingerprint: &str) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
-    let provider = ring::default_provider();
-    let pinned = Pinned { fingerprint: fingerprint.to_owned(), provider: provider.clone() };
+    let provider = Arc::new(ring::default_provider());
+    let mut sha256 = [0; 32];
+    hex::decode_to_slice(fingerprint.replace(':', ""), &mut sha256).map_err(io::Error::other)?;
+    let pinned = Pinned::new(sha256, Arc::clone(&provider));
     let name = ServerName::IpAddress(stream.peer_addr()?.ip().into());
-    let config = ClientConfig::builder_with_provider(Arc::new(provider))
+    let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(io::Error::other)?
         .dangerous()
@@ -152,50 +158,4 @@ fn encrypted(stream: TcpStream, fingerprint: &str) -> io::Result<StreamOwned<Cli
         .with_no_client_auth();
     let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     Ok(StreamOwned::new(connection, stream))
-}
-
-/// Accepts one certificate and no other. Nobody vouches for it, so that is the only thing to check.
-#[derive(Debug)]
-struct Pinned {
-    fingerprint: String,
-    provider: CryptoProvider,
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let bytes: Vec<_> = Sha256::digest(certificate).iter().map(|byte| format!("{byte:02X}")).collect();
-        if bytes.join(":") == self.fingerprint {
-            return Ok(ServerCertVerified::assertion());
-        }
-        Err(rustls::Error::General("it has another certificate".to_owned()))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("it speaks an old version of TLS".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
 }
