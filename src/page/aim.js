@@ -1,4 +1,4 @@
-// Whom a key is for. A person presses keys for what they saw a moment ago. If the page has changed since, the key is for nobody.
+// Whom a key or a click is for. A person acts on what they saw a moment ago. If the page has changed since, it is for nobody.
 
 /** A key or a click this soon after a card appeared or moved by itself was meant for what was there before. */
 export const SURPRISE = 700;
@@ -73,4 +73,25 @@ export class Aim {
   begin() {
     this.#newCard = null;
   }
+}
+
+/**
+ * Drops clicks on a card that has just moved under the pointer: they were meant for another one.
+ * @param {HTMLElement} list
+ * @param {() => import("./card.js").Card[]} cards
+ */
+export function guardClicks(list, cards) {
+  const guard = (/** @type {MouseEvent} */ event) => {
+    const target = /** @type {Element} */ (event.target);
+    const card = cards().find(({ element }) => element.contains(target));
+    // A row only opens its card.
+    if (target.closest(".row")) return;
+    // The second click of a double click was meant for what the first one hit.
+    const since = card && performance.now() - (event.detail > 1 ? Math.max(card.movedAt, card.shownAt) : card.movedAt);
+    if (event.detail > 0 && since !== undefined && since < SURPRISE) {
+      event.stopPropagation();
+      event.preventDefault();
+    }
+  };
+  list.addEventListener("click", guard, { capture: true });
 }

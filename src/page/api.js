@@ -143,7 +143,7 @@ export const context = (key) => get(`${askPath(key)}/context`);
  */
 export const settledAsks = (filter, signal) => get(`/v1/asks?${new URLSearchParams({ state: "settled", ...filter })}`, signal);
 
-/** @returns {Promise<{ projects: string[] }>} */
+/** @returns {Promise<{ projects: string[], hosts: { host: string, projects: string[] }[], here: string }>} */
 export const projects = () => get("/v1/projects");
 
 /**
@@ -234,7 +234,7 @@ export async function signOut() {
  * Yields every change after a cursor until the stream ends. A stream that falls silent ends with an error.
  * @param {string} cursor
  * @param {{ signal: AbortSignal, isWatched: boolean, opened(): void }} options
- * @returns {AsyncGenerator<AskEvent>}
+ * @returns {AsyncGenerator<AskEvent | ResetEvent>}
  */
 export async function* events(cursor, { signal, isWatched, opened }) {
   const heartbeat = isWatched ? HEARTBEAT.watched : HEARTBEAT.unwatched;

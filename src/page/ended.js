@@ -1,10 +1,11 @@
 // The outcome of an ask, as its card shows it.
 
 import { h, icon } from "./dom.js";
+import { askerName } from "./hosts.js";
 import { firstLine, inline } from "./inline.js";
 import { text, verdict } from "./kinds.js";
 import { code, prose } from "./visible.js";
-import { ending, projectName } from "./words.js";
+import { ending } from "./words.js";
 
 /**
  * @param {Ask} ask
@@ -26,7 +27,7 @@ export function ended(ask, isMine, unsent, close) {
     h(
       "span",
       { class: "ended-text" },
-      h("span", { class: "ended-how" }, h("bdi", {}, projectName(ask.project)), ` · ${how}`),
+      h("span", { class: "ended-how" }, h("bdi", {}, askerName(ask)), ` · ${how}`),
       exact ? h("code", { class: "ended-exact" }, code(exact)) : h("span", { class: "ended-asked", dir: "auto" }, inline(firstLine(text(ask)))),
       ...lines.map((line) => h("span", { class: "ended-answer", dir: "auto" }, prose(line))),
       receipt && h("span", { class: hasChanged ? "receipt changed" : "receipt" }, icon(hasChanged ? "warning" : "check"), hasChanged ? "changed on the way" : "received by Claude"),
@@ -39,7 +40,7 @@ export function ended(ask, isMine, unsent, close) {
       hasChanged && h("p", { class: "error" }, `Another hook has changed the answer. Claude received: ${Object.values(receipt.answers).join(" · ")}`),
       unsent.length > 0 && h("div", { class: "unsent" }, h("p", {}, "You wrote this, but it was not sent:"), ...unsent.map((text) => h("p", { class: "unsent-text", dir: "auto" }, text))),
     ],
-    spoken: [`${projectName(ask.project)}: ${how}`, ...lines].join(": "),
+    spoken: [`${askerName(ask)}: ${how}`, ...lines].join(": "),
   };
 }
 

@@ -2,9 +2,11 @@
 
 import { projects, settledAsks } from "./api.js";
 import { copy, fill, h, icon } from "./dom.js";
+import { askerName, hostMark, learnHosts } from "./hosts.js";
 import { kindKeys, kindName, past, text, verdict } from "./kinds.js";
 import { markFound } from "./mark.js";
-import { moment, OUTCOMES, place, projectName, projectNames } from "./words.js";
+import { PlaceFilter } from "./place_filter.js";
+import { moment, OUTCOMES, place, projectName } from "./words.js";
 
 const PAGE = "50";
 /** A search begins when nobody has typed for this long. */
@@ -12,35 +14,36 @@ const PAUSE = 200;
 
 export class History {
   #search = h("input", { type: "search", maxlength: "512", placeholder: "Search questions, answers, notes", "aria-label": "Search", dir: "auto" });
-  #project = h("select", { "aria-label": "Project" });
+  #place = new PlaceFilter();
   #kind = select("Kind", "All kinds", kindKeys().map((key) => [key, kindName(key)]));
   #outcome = select("Outcome", "All outcomes", Object.entries(OUTCOMES));
   #list = h("div", { class: "past" });
   #more = h("button", { type: "button", class: "quiet", hidden: true }, "Show older");
   #state = h("p", { class: "notice", role: "status" });
+  /** What there is to choose from, once it is known. @type {import("./place_filter.js").AskerPlace[]} */
+  #places = [];
   #running = new AbortController();
   #timer = 0;
 
   /** @param {(filter: Record<string, string>, replaces: boolean) => void} went the person looks for something else */
   constructor(went) {
     this.went = went;
-    this.element = h("div", { class: "history" }, h("h1", { class: "unseen" }, "History"), h("div", { class: "filters", role: "search" }, this.#search, this.#project, this.#kind, this.#outcome), this.#state, this.#list, this.#more);
+    this.element = h("div", { class: "history" }, h("h1", { class: "unseen" }, "History"), h("div", { class: "filters", role: "search" }, this.#search, this.#place.host, this.#place.project, this.#kind, this.#outcome), this.#state, this.#list, this.#more);
     this.#search.addEventListener("input", () => {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => this.#look(true), PAUSE);
     });
-    for (const filter of [this.#project, this.#kind, this.#outcome]) filter.addEventListener("change", () => this.#look(false));
+    for (const filter of [this.#place.host, this.#place.project, this.#kind, this.#outcome]) filter.addEventListener("change", () => this.#look(false));
   }
 
   /**
    * @param {Record<string, string>} filter as the address has it
    * @param {boolean} search
    */
-  show({ text: wanted = "", project = "", kind = "", outcome = "" }, search) {
+  show({ text: wanted = "", host = "", project = "", kind = "", outcome = "" }, search) {
     // A search in one's hands is not taken away by one's own address.
     if (this.#search.value.trim() !== wanted) this.#search.value = wanted;
-    if (![...this.#project.options].some(({ value }) => value === project)) fill(this.#project, h("option", { value: project }, projectName(project)));
-    this.#project.value = project;
+    this.#place.show(this.#places, { host, project }, false);
     this.#kind.value = kind;
     this.#outcome.value = outcome;
     void this.#loadProjects();
@@ -59,7 +62,7 @@ export class History {
 
   /** @returns {Record<string, string>} */
   get #filter() {
-    const filter = { text: this.#search.value.trim(), project: this.#project.value, kind: this.#kind.value, outcome: this.#outcome.value };
+    const filter = { text: this.#search.value.trim(), ...this.#place.wanted, kind: this.#kind.value, outcome: this.#outcome.value };
     return Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   }
 
@@ -89,12 +92,11 @@ export class History {
   }
 
   async #loadProjects() {
-    const { projects: all } = await projects().catch(() => ({ projects: /** @type {string[]} */ ([]) }));
-    const chosen = this.#project.value;
-    const paths = chosen && !all.includes(chosen) ? [...all, chosen] : all;
-    const names = projectNames(paths);
-    fill(this.#project, h("option", { value: "" }, "All projects"), ...paths.map((path) => h("option", { value: path, title: path }, names.get(path))));
-    this.#project.value = chosen;
+    const { hosts } = await projects().catch(() => ({ hosts: [] }));
+    learnHosts(hosts.map(({ host }) => host));
+    // A host without a project is a choice, too.
+    this.#places = hosts.flatMap(({ host, projects: all }) => ["", ...all].map((project) => ({ host, project })));
+    this.#place.show(this.#places, this.#place.wanted, false);
   }
 }
 
@@ -116,11 +118,11 @@ function entry(ask) {
   const where = outcome.kind === "answered_in_terminal" && word === OUTCOMES[outcome.kind] ? "" : place(outcome.by);
   return h(
     "article",
-    { class: "entry", "aria-label": `${projectName(ask.project)}: ${text(ask).slice(0, 100)}` },
+    { class: "entry", "aria-label": `${askerName(ask)}: ${text(ask).slice(0, 100)}` },
     h(
       "header",
       {},
-      h("span", { class: "project", title: ask.project ?? "" }, icon("folder"), h("bdi", {}, projectName(ask.project))),
+      h("span", { class: "project", title: ask.project ?? "" }, icon("folder"), hostMark(ask), h("bdi", {}, projectName(ask.project))),
       ask.asked_by && h("span", { class: "faint" }, "from ", h("bdi", {}, ask.asked_by)),
       h("span", { class: `outcome ${tone}` }, word),
       where && h("span", { class: "faint", title: outcome.by?.agent ?? "" }, where),

@@ -2,17 +2,17 @@
 // and go, but none moves while a person is using it.
 
 import { here } from "./address.js";
-import { Aim, SURPRISE } from "./aim.js";
+import { Aim, guardClicks, SURPRISE } from "./aim.js";
 import { ask as askOf, Problem } from "./api.js";
+import { arrangeColumn, arrangeList, isInView } from "./arrange.js";
 import { Card } from "./card.js";
 import { announce, byId, h } from "./dom.js";
 import * as drafts from "./draft.js";
 import { Filter, matches } from "./filter.js";
+import { learnHosts } from "./hosts.js";
 import { arrival } from "./kinds.js";
 import { Welcome } from "./welcome.js";
 
-/** How many cards of a column open as forms. The others are rows until the person opens them. */
-const FORMS = 3;
 /** A person who has not moved for this long is not about to click. */
 const IDLE = 3000;
 /** The pause before asking again for an outcome, and before trying again to send an answer. */
@@ -65,20 +65,7 @@ export class Inbox {
     setInterval(() => {
       if (document.visibilityState === "visible") for (const card of this.#cards.values()) if (card.mayBeAnswered) void this.#lookAgain(card);
     }, DOUBT);
-    // A click on a card that has just moved under the pointer was meant for another one.
-    const guard = (/** @type {MouseEvent} */ event) => {
-      const target = /** @type {Element} */ (event.target);
-      const card = [...this.#cards.values()].find(({ element }) => element.contains(target));
-      // A row only opens its card.
-      if (target.closest(".row")) return;
-      // The second click of a double click was meant for what the first one hit.
-      const since = card && performance.now() - (event.detail > 1 ? Math.max(card.movedAt, card.shownAt) : card.movedAt);
-      if (event.detail > 0 && since !== undefined && since < SURPRISE) {
-        event.stopPropagation();
-        event.preventDefault();
-      }
-    };
-    this.#list.addEventListener("click", guard, { capture: true });
+    guardClicks(this.#list, () => [...this.#cards.values()]);
     for (const sign of ["pointermove", "pointerdown", "keydown", "wheel"]) {
       addEventListener(sign, () => (this.#signAt = performance.now()), { passive: true, capture: true });
     }
@@ -117,6 +104,7 @@ export class Inbox {
     const open = new Map(asks.map((ask) => [ask.id, ask]));
     const isFirst = !this.#isKnown;
     this.#isKnown = true;
+    learnHosts(asks.map(({ host }) => host));
     if (isFirst) for (const owner of drafts.owners()) if (!open.has(owner.id)) void this.#showUnsent(owner);
     for (const card of this.#cards.values()) {
       if (card.isOpen && !open.has(card.id)) void this.#learnEnd(card);
@@ -132,6 +120,7 @@ export class Inbox {
 
   /** @param {AskEvent} event */
   event({ ask }) {
+    learnHosts([ask.host]);
     this.#steadily(() => this.#put(ask, false));
   }
 
@@ -395,8 +384,11 @@ export class Inbox {
     const cards = this.#shown();
     this.element.classList.toggle("wide", this.#isWide && cards.length > 0);
     this.element.classList.toggle("many-ended", all.filter(({ isOpen }) => !isOpen).length >= MANY_ENDED);
-    if (this.#isWide) this.#arrangeList(cards);
-    else this.#arrangeColumn(cards);
+    const panes = { index: this.#index, list: this.#list };
+    if (this.#isWide) {
+      if (!this.#chosen || !cards.includes(this.#chosen)) this.#chosen = cards.find((card) => card.needsPerson) ?? cards[0] ?? null;
+      arrangeList(panes, this.#inOrder(), cards, this.#chosen);
+    } else arrangeColumn(panes, this.#inOrder(), cards);
     const top = (this.#isWide ? this.#chosen : cards.find((card) => card.isOpen))?.id ?? 0;
     if (top !== this.#top.id) this.#top = { id: top, since: performance.now() };
     const open = all.filter(({ isOpen }) => isOpen).map(({ ask }) => ask);
@@ -404,60 +396,5 @@ export class Inbox {
     this.#none.hidden = cards.length > 0 || open.length === 0;
     this.#welcome.show(this.#isKnown && all.length === 0);
     this.listener.changed(open.length);
-  }
-
-  /** A list of rows, and the chosen card beside it. @param {Card[]} cards */
-  #arrangeList(cards) {
-    if (!this.#chosen || !cards.includes(this.#chosen)) this.#chosen = cards.find((card) => card.needsPerson) ?? cards[0] ?? null;
-    const chosen = this.#chosen;
-    place(this.#index, cards.map(({ row }) => row.element));
-    chosen?.expand();
-    // A card that was open once stays in the document, and with it its frames and texts.
-    place(this.#list, this.#inOrder().filter((card) => card === chosen || card.element.isConnected).map(({ element }) => element));
-    for (const card of this.#cards.values()) {
-      card.element.hidden = card !== chosen;
-      card.row.isChosen = card === chosen;
-    }
-  }
-
-  /** One card after the other. @param {Card[]} cards */
-  #arrangeColumn(cards) {
-    place(this.#index, []);
-    const shown = new Set(cards);
-    for (const card of this.#cards.values()) {
-      card.keepRow();
-      card.row.isChosen = false;
-      card.element.hidden = !shown.has(card);
-    }
-    place(this.#list, this.#inOrder().map(({ element }) => element));
-    let forms = cards.filter(({ isExpanded }) => isExpanded).length;
-    for (const card of cards) {
-      if (forms >= FORMS) break;
-      if (!card.isExpanded && card.isOpen) {
-        card.expand();
-        forms++;
-      }
-    }
-  }
-}
-
-/** @param {HTMLElement} element */
-function isInView(element) {
-  const { top, bottom, height } = element.getBoundingClientRect();
-  return height > 0 && bottom > 0 && top < innerHeight;
-}
-
-/**
- * Brings elements into this order. Elements that are in place are not touched.
- * @param {Element} parent
- * @param {Element[]} elements
- */
-function place(parent, elements) {
-  const wanted = new Set(elements);
-  for (const element of [...parent.children]) if (!wanted.has(element)) element.remove();
-  let next = parent.firstElementChild;
-  for (const element of elements) {
-    if (element === next) next = next.nextElementSibling;
-    else parent.insertBefore(element, next);
   }
 }

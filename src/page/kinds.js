@@ -2,6 +2,7 @@
 
 import { AddressForm } from "./address_form.js";
 import { callText, toolName } from "./call.js";
+import { askerName } from "./hosts.js";
 import { pastCall, pastForm, pastPlan, pastQuestions, planTitle } from "./past.js";
 import { PermissionForm } from "./permission_form.js";
 import { PlanForm } from "./plan_form.js";
@@ -9,7 +10,6 @@ import { QuestionForm } from "./question_form.js";
 import { SchemaForm } from "./schema_form.js";
 import { verdictOnCall, verdictOnForm, verdictOnPlan, verdictOnQuestion } from "./verdict.js";
 import { codeText } from "./visible.js";
-import { projectName } from "./words.js";
 
 /**
  * @typedef {object} Kind
@@ -117,10 +117,10 @@ export const verdict = (ask) => kindOf(ask).verdict(ask);
 export const past = (ask) => kindOf(ask).past(ask);
 
 /** The name of a card. @param {Ask} ask */
-export const cardName = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb}: ${kindOf(ask).title(ask)}`;
+export const cardName = (ask) => `${askerName(ask)} ${kindOf(ask).verb}: ${kindOf(ask).title(ask)}`;
 
 /** What a screen reader says when an ask arrives. @param {Ask} ask */
-export const arrival = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb}: ${text(ask)}`;
+export const arrival = (ask) => `${askerName(ask)} ${kindOf(ask).verb}: ${text(ask)}`;
 
 /**
  * The words of a notification about these asks. The text of an ask stays on the page.
@@ -129,7 +129,7 @@ export const arrival = (ask) => `${projectName(ask.project)} ${kindOf(ask).verb}
 export function notification(asks) {
   if (asks.length > 1) return { title: `${asks.length} ${noun(asks)} wait`, body: "" };
   const [ask] = asks;
-  return { title: `${projectName(ask.project)} has a ${noun(asks)}`, body: kindOf(ask).glimpse(ask) };
+  return { title: `${askerName(ask)} has a ${noun(asks)}`, body: kindOf(ask).glimpse(ask) };
 }
 
 /** Asks of several kinds together are questions. @param {Ask[]} asks */

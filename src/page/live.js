@@ -97,7 +97,11 @@ export class Live {
         };
         const isWatched = (this.#wasWatched = this.#isWatched);
         const follow = async () => {
-          for await (const event of events(cursor, { signal, isWatched, opened: connected })) this.#tell(() => this.sink.event(event));
+          for await (const event of events(cursor, { signal, isWatched, opened: connected })) {
+            // What was shown may be undone, so everything is listed again.
+            if (event.type === "reset") return this.refresh();
+            this.#tell(() => this.sink.event(event));
+          }
         };
         if ((!this.#isWatched && !this.callsPeople) || !(await withStream(follow))) {
           connected();

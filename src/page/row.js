@@ -1,6 +1,7 @@
 // One line for an ask: in the list beside the chosen ask, or in place of a card that is not open.
 
 import { fill, h, icon } from "./dom.js";
+import { hostMark } from "./hosts.js";
 import { firstLine, inline } from "./inline.js";
 import { kindKey, kindName, text, verdict } from "./kinds.js";
 import { age, mode, projectName } from "./words.js";
@@ -22,7 +23,7 @@ export class Row {
    */
   constructor(ask, actions) {
     const kind = kindKey(ask);
-    const head = h("span", { class: "row-head" }, h("bdi", { class: "row-project" }, projectName(ask.project)), kind !== "question" && h("span", { class: "row-kind" }, kindName(kind)), this.#state, this.#age);
+    const head = h("span", { class: "row-head" }, hostMark(ask), h("bdi", { class: "row-project" }, projectName(ask.project)), kind !== "question" && h("span", { class: "row-kind" }, kindName(kind)), this.#state, this.#age);
     this.#button = h("button", { type: "button", class: "row", on: { click: actions.open } }, head, this.#text);
     this.#undo.addEventListener("click", actions.undo);
     this.#undo.setAttribute("aria-label", `Undo: ${firstLine(text(ask)).slice(0, 100)}`);

@@ -21,6 +21,8 @@ interface Source {
   channel: string;
   agent?: string;
   device?: string;
+  person?: string;
+  hub?: string;
 }
 
 type OutcomeKind = "answered" | "answered_in_terminal" | "dismissed" | "released" | "expired" | "withdrawn";
@@ -48,6 +50,8 @@ interface Ask {
   tool_use_id: string;
   origin: "claude-code" | "program";
   project: string | null;
+  /** The machine that the asker runs on. */
+  host: string;
   /** The name that the program gave itself. */
   asked_by?: string;
   /** Which kind of decision this is; see kinds.js. A missing kind means `question`. */
@@ -75,9 +79,15 @@ interface AskList {
 }
 
 interface AskEvent {
-  type: string;
+  type: "ask.opened" | "ask.settled" | "ask.deferred" | "ask.resumed" | "ask.receipt";
   cursor: string;
   ask: Ask;
+}
+
+/** The order of changes was broken off, and what was shown may be undone. The asks are to be listed again. */
+interface ResetEvent {
+  type: "reset";
+  cursor: string;
 }
 
 /** What a person says to everything that is asked while they are away. */

@@ -61,17 +61,6 @@ export function projectName(project) {
   return project?.split("/").filter(Boolean).pop() ?? "no project";
 }
 
-/**
- * Names for projects that tell them apart: the last part of the directory, or all of it if two projects have the same.
- * @param {string[]} projects
- * @returns {Map<string, string>}
- */
-export function projectNames(projects) {
-  const names = projects.map(projectName);
-  const isAlone = (/** @type {string} */ name) => names.filter((other) => other === name).length === 1;
-  return new Map(projects.map((project, index) => [project, isAlone(names[index]) ? names[index] : project]));
-}
-
 /** What is special about an ask, in a few words; empty if nothing is. @param {Ask} ask */
 export function mode(ask) {
   if (ask.deferred) return { word: "run has ended", title: "The run has ended. Your answer is kept until `answerback resume` continues the run." };
@@ -90,13 +79,15 @@ const PLACES = {
   terminal: "in the terminal",
   notification: "from a notification",
   away: "in your words while you were away",
+  hub: "by a hub",
 };
 
 /** @param {Source | null} by */
 export function place(by) {
   if (!by) return "";
   const where = PLACES[by.channel] ?? `through ${by.channel}`;
-  return by.device ? `${where} (${by.device})` : where;
+  const who = [by.person, by.device].filter(Boolean).join(", ");
+  return [where, who && `(${who})`, by.hub && `through ${by.hub}`].filter(Boolean).join(" ");
 }
 
 /** @type {Record<OutcomeKind, string>} */
@@ -115,6 +106,7 @@ export const OUTCOMES = {
  * @param {string} word the word of its kind for that
  */
 export function ending({ kind, by }, word) {
+  if (kind === "withdrawn" && by?.channel === "hub") return "Withdrawn: nothing was heard from the machine that asked";
   if (kind === "withdrawn") return "Withdrawn: the agent no longer waits";
   if (kind === "expired") return "Expired: nobody answered in time";
   if (kind === "answered_in_terminal") return word === OUTCOMES[kind] ? word : `${word} in the terminal`;

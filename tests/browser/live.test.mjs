@@ -244,3 +244,22 @@ scenario("500 open questions: all are there, keys answer at once, nothing waits 
   await page.locator(".card .row").nth(300).click();
   assert.equal(await page.locator(".card.expanded").count(), 4);
 });
+
+scenario("after a break in the order of changes, the page lists the open questions again and goes on", async (world) => {
+  await world.ask([DATABASE]);
+  const page = await world.page();
+  await option(page, "SQLite").waitFor();
+  let lists = 0;
+  page.on("request", (request) => (lists += Number(new URL(request.url()).pathname === "/v1/asks")));
+  // One daemon alone never says this.
+  const reset = `id: 99\nevent: reset\ndata: ${JSON.stringify({ type: "reset", cursor: "99" })}\n\n`;
+  await page.route("**/v1/events*", (route) => route.fulfill({ contentType: "text/event-stream", body: `:\n\n${reset}` }), { times: 1 });
+  await page.reload();
+  await within("the second list", (async () => {
+    while (lists < 2) await page.waitForRequest((request) => new URL(request.url()).pathname === "/v1/asks");
+  })());
+  // The stream after it is a real one.
+  await world.ask([LAYOUT], { session: "later" });
+  await page.locator(".card", { hasText: LAYOUT.question }).waitFor();
+  await page.locator("#connection[data-state=live]").waitFor();
+});

@@ -1,0 +1,44 @@
+// People and roles: what a person of a team sees on the page, and what they can do there.
+import assert from "node:assert/strict";
+import { DATABASE, LAYOUT } from "../lib/questions.mjs";
+import { freePort, scenario } from "./lib/world.mjs";
+
+/** A page on a device of this person. */
+const pageOf = async (world, lan, person) => {
+  const { code, id } = await world.admin("POST", "/v1/pairing", { person });
+  const page = await world.page({ signedIn: false, ignoreHTTPSErrors: true });
+  await page.goto(`https://127.0.0.1:${lan}/#pair=${code}`);
+  const check = (await page.locator(".check").innerText()).replaceAll(/\s/g, "");
+  await world.admin("POST", `/v1/pairing/${id}/confirm`, { check });
+  await page.locator(".card").first().waitFor();
+  return page;
+};
+
+scenario("people: a person sees their project, is named beside their answer, and follows their role", async (world) => {
+  const lan = await freePort();
+  await world.killDaemon();
+  await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
+  await world.startDaemon();
+  const shop = await world.ask([DATABASE], { session: "shop", cwd: "/srv/shop" });
+  const site = await world.ask([LAYOUT], { session: "site", cwd: "/srv/site" });
+  const grants = [{ role: "answer", project: "/srv/shop" }];
+  const { id } = await world.admin("POST", "/v1/people", { name: "Anna", grants });
+  const page = await pageOf(world, lan, id);
+  const card = ({ key }) => page.locator(`.card[data-key="${key}"]`);
+  await card(shop).waitFor();
+  assert.equal(await page.locator(".card").count(), 1);
+  const other = await world.page();
+  await other.locator(".card").nth(1).waitFor();
+  await card(shop).locator(".option", { hasText: "SQLite" }).click();
+  await other.locator(".card.settled", { hasText: "on the page (Anna, " }).waitFor();
+  assert.equal((await world.settled(shop.key)).outcome.by.person, "Anna");
+
+  // The page that is open follows what she may see.
+  await world.admin("PUT", `/v1/people/${id}/grants`, { grants: [{ role: "view", project: "/srv/site" }] });
+  await card(site).waitFor();
+  await card(site).locator(".option").first().click();
+  await page.getByText("Your role does not allow this.").first().waitFor();
+  await world.answerback("people", "revoke", "Anna", "--yes");
+  await page.getByText("This browser was signed out.").waitFor();
+  world.complaints = world.complaints.filter((text) => !/status of 40[13]/.test(text));
+});
