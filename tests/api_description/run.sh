@@ -91,12 +91,12 @@ without token /v1/events /v1/ws
 schemathesis token "$url" --header "Authorization: Bearer $token" --exclude-checks=refused_without_token "$@" || failed=1
 
 echo '== over the socket: what needs no token, and what no token may do'
-only socket none hook admin
+only socket none hook admin socket
 # It would end the test.
 without socket /v1/stop
 schemathesis socket "$socket_url" --exclude-checks=refused_without_token "$@" || failed=1
 
 echo '== without a token'
-only all read answer ask hook admin
+only all read answer ask hook admin socket
 schemathesis all "$url" --max-examples=5 --checks=refused_without_token "$@" || failed=1
 exit $failed

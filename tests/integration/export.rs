@@ -62,7 +62,10 @@ fn a_table_has_a_row_for_each_question_and_no_formula() {
     world.answer(&second, &json!({"One?": "A", "Two, or three?": "-3"})).expect(200);
     let (stdout, _) = exits(&run(&world, &["history", "--export", "csv"]), 0);
     let rows: Vec<_> = stdout.split("\r\n").collect();
-    assert_eq!(rows[0], "opened_at,settled_at,project,session,key,kind,question,outcome,answer,note,reason,channel,by");
+    assert_eq!(
+        rows[0],
+        "opened_at,settled_at,project,session,key,kind,question,outcome,answer,note,reason,channel,by,host,person,hub"
+    );
     assert!(rows[1].contains(&format!("{second},question,One?,answered,A,,,token,")), "{stdout}");
     assert!(rows[2].contains(&format!("{second},question,\"Two, or three?\",answered,'-3,,,token,")), "{stdout}");
     let formula = format!(

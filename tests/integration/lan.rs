@@ -262,3 +262,54 @@ fn the_doctor_knows_the_ways_in() {
     assert!(world.command(ANSWERBACK).arg("restart").output().unwrap().status.success());
     assert_eq!(doctor(&world), ["warning", "ok"]);
 }
+
+/// Runs a program that must succeed.
+fn run(program: &str, dir: &std::path::Path, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_certificate_of_a_private_authority_is_served_under_the_public_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let openssl = |line: &str| run("openssl", dir.path(), &line.split(' ').collect::<Vec<_>>());
+    openssl(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=Authority -keyout ca.key -out ca.pem",
+    );
+    openssl(
+        "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=hub -addext subjectAltName=DNS:answers.example.org -keyout key.pem -out hub.csr",
+    );
+    openssl("x509 -req -in hub.csr -CA ca.pem -CAkey ca.key -days 2 -copy_extensions copy -out certificate.pem");
+    let at = dir.path().display();
+    let config = format!("{LAN}{PUBLIC}tls_certificate = \"{at}/certificate.pem\"\ntls_key = \"{at}/key.pem\"\n");
+    let mut world = World::with_config(&config);
+    let mut daemon = world.daemon();
+    let lan = world.daemon_json().unwrap()["lan_url"].as_str().unwrap().to_owned();
+    let port = lan.rsplit(':').next().unwrap();
+    // As a balancer does that passes the connection on: the name has no port of its own.
+    let (resolve, url) =
+        (format!("answers.example.org:{port}:127.0.0.1"), format!("https://answers.example.org:{port}/healthz"));
+    let curl = [
+        "--silent",
+        "--show-error",
+        "--fail",
+        "--cacert",
+        "ca.pem",
+        "--resolve",
+        &resolve,
+        "-H",
+        "Host: answers.example.org",
+        &url,
+    ];
+    assert_eq!(run("curl", dir.path(), &curl), "ok\n");
+    world.stop_daemon(&mut daemon);
+    // A broken file is said in the log, and hooks are served all the same.
+    std::fs::write(dir.path().join("key.pem"), "").unwrap();
+    drop(world.daemon());
+    assert!(
+        world.log().contains("key.pem") && world.log().contains("the local network is not served"),
+        "{}",
+        world.log()
+    );
+}

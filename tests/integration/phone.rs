@@ -102,7 +102,12 @@ impl Phone {
 
     /// One that was let in.
     pub(crate) fn paired(world: &World, name: &str) -> Self {
-        let pairing = admin(world, "POST /v1/pairing", &json!({})).expect(201).json();
+        Self::paired_for(world, name, None)
+    }
+
+    /// One that was let in, and belongs to a person.
+    pub(crate) fn paired_for(world: &World, name: &str, person: Option<i64>) -> Self {
+        let pairing = admin(world, "POST /v1/pairing", &json!({"person": person})).expect(201).json();
         let mut phone = Self::new(&pairing);
         let claim = json!({"code": pairing["code"], "name": name});
         let claimed = phone.send("POST /v1/pairing/claim", &claim).expect(200).json();

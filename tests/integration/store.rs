@@ -264,3 +264,32 @@ fn the_seventh_schema_still_loads_and_is_searched() {
     let hook = world.hook(&call("s5", "answered", &[question("Which?")]));
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"Which?": "A"}));
 }
+
+#[test]
+fn the_eighth_schema_still_loads_and_is_listed_by_host() {
+    let mut world = World::new();
+    answerback_hook::start::create_state_dir(&world.state("")).unwrap();
+    let connection = Connection::open(world.state("asks.db")).unwrap();
+    connection.execute_batch(include_str!("../data/store-v8.sql")).unwrap();
+    // One of them is in the index.
+    let indexed =
+        "INSERT INTO texts SELECT ask, text, project, opened_at FROM waiting JOIN asks ON id = ask WHERE ask = 1;
+        DELETE FROM waiting WHERE ask = 1";
+    connection.execute_batch(indexed).unwrap();
+    drop(connection);
+    drop(world.daemon());
+    let keys = |query: &str| {
+        let list = world.get(&format!("/v1/asks?state=settled&{query}")).expect(200).json();
+        list["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = keys("");
+    assert_eq!(all.last().unwrap(), "s5__answered");
+    assert_eq!(keys("host=workstation"), all);
+    assert_eq!(keys("host=nobody"), [""; 0]);
+    let projects = world.get("/v1/projects").expect(200).json();
+    let hosts = projects["hosts"].as_array().unwrap();
+    assert_eq!(
+        (hosts.len(), &hosts[0]["host"], &hosts[0]["projects"]),
+        (1, &json!("workstation"), &projects["projects"])
+    );
+}

@@ -9,6 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
 
+use crate::two_hosts;
 use crate::world::{ANSWERBACK, World, question};
 
 const WIDTHS: [u16; 3] = [60, 80, 120];
@@ -59,6 +60,15 @@ fn world() -> (World, Vec<String>) {
     (world, keys)
 }
 
+/// The same questions, but "Deploy?" and the settled one are of another machine.
+fn world_of_two_hosts() -> (World, Vec<String>) {
+    let (world, keys) = world();
+    two_hosts::move_asks(&world, "build-7", "id > 1");
+    // The name of this machine differs from one machine to the next, so these are of a third one.
+    two_hosts::move_asks(&world, "laptop", "id = 1");
+    (world, keys)
+}
+
 /// Lines of the history begin with a time.
 fn without_times(printed: &str) -> String {
     let time = |line: &str| match line.get(16..).filter(|_| line.starts_with("20")) {
@@ -68,19 +78,39 @@ fn without_times(printed: &str) -> String {
     printed.lines().map(time).collect()
 }
 
+/// What a command prints, with names for the keys.
+fn printed(world: &World, keys: &[String], columns: u16, args: &[&str]) -> String {
+    let mut printed = in_terminal(world, columns, args);
+    fits(columns, &printed);
+    for (key, name) in keys.iter().zip(["aaaaaa", "bbbbbb", "cccccc"]) {
+        printed = printed.replace(&key[key.len() - 6..], name);
+    }
+    without_times(&printed)
+}
+
 #[test]
 fn every_width_is_used_and_kept() {
     let (world, keys) = world();
     for columns in WIDTHS {
         for args in [&[][..], &["pending"], &["history"]] {
-            let mut printed = in_terminal(&world, columns, args);
-            fits(columns, &printed);
-            for (key, name) in keys.iter().zip(["aaaaaa", "bbbbbb", "cccccc"]) {
-                printed = printed.replace(&key[key.len() - 6..], name);
-            }
             let name = args.first().unwrap_or(&"overview");
-            insta::assert_snapshot!(format!("{name}-{columns}"), without_times(&printed));
+            insta::assert_snapshot!(format!("{name}-{columns}"), printed(&world, &keys, columns, args));
         }
+    }
+}
+
+#[test]
+fn hosts_are_shown_at_every_width_if_there_are_two() {
+    let (world, keys) = world_of_two_hosts();
+    for columns in WIDTHS {
+        for args in [&[][..], &["pending"], &["history"]] {
+            let name = args.first().unwrap_or(&"overview");
+            insta::assert_snapshot!(format!("{name}-of-two-hosts-{columns}"), printed(&world, &keys, columns, args));
+        }
+        let open = printed(&world, &keys, columns, &["show", &keys[1]]);
+        let place: Vec<_> =
+            open.lines().filter(|line| line.starts_with("  host") || line.starts_with("  proj")).collect();
+        assert_eq!(place, ["  host     build-7", "  project  /home/me/web-shop"]);
     }
 }
 

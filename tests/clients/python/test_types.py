@@ -23,6 +23,7 @@ OBJECTS = {
     "Receipt": "Receipt",
     "AskList": "AskList",
     "AskEvent": "EventView",
+    "ResetEvent": "ResetEvent",
     "Problem": "Problem",
     "QuestionFault": "QuestionFault",
     "AskRequest": "AskRequest",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::phone::LAN;
 use crate::world::{World, make_program, question, until};
 
 use super::page::{Page, path};
@@ -125,6 +126,37 @@ echo "$* $told" >>"$HOME/runs"
 fn the_page_about_phones() {
     let stdout = Page::read("docs/phone.md").run(&World::new());
     assert!(stdout.contains("No device is signed in"), "{stdout}");
+}
+
+/// In the place of ssh: runs a command on the other machine.
+const SSH: &str = r#"#!/usr/bin/env bash
+shift
+HOME=$(cat "$HOME/other-machine") exec "$@"
+"#;
+
+#[test]
+fn the_page_about_many_machines() {
+    let mut hub = World::with_config(LAN);
+    drop(hub.daemon());
+    let edge = World::new();
+    fs::create_dir(hub.home().join("bin")).unwrap();
+    make_program(&hub.home().join("bin/ssh"), SSH.as_bytes());
+    fs::write(hub.home().join("other-machine"), edge.home().to_str().unwrap()).unwrap();
+    let mut page = Page::read("docs/fleet.md");
+    let url = hub.daemon_json().unwrap()["lan_url"].as_str().unwrap().to_owned();
+    page.text = page.text.replace("https://answers.example.org", &url);
+    page.run(&hub);
+}
+
+#[test]
+fn the_page_about_people() {
+    let mut world = World::new();
+    drop(world.daemon());
+    Page::read("docs/people.md").run(&world);
+    let people = crate::phone::admin(&world, "GET /v1/people", &json!({})).expect(200).json();
+    let names: Vec<_> = people["people"].as_array().unwrap().iter().map(|person| &person["name"]).collect();
+    assert_eq!(names, ["Anna"]);
+    assert!(fs::read_to_string(world.home().join("shop/audit.csv")).unwrap().contains("person,hub"));
 }
 
 #[test]

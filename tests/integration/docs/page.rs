@@ -13,20 +13,20 @@ use regex_lite::Regex;
 
 use crate::world::{ANSWERBACK, World};
 
-pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Comes before and after a command of a `console` block.
 const MARK: char = '\u{1e}';
 
 /// A page of the documentation, by its path in the repository.
-pub(super) struct Page {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
+pub(crate) struct Page {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
 }
 
 /// A code block.
-pub(super) struct Block {
-    pub(super) language: String,
-    pub(super) text: String,
+pub(crate) struct Block {
+    pub(crate) language: String,
+    pub(crate) text: String,
 }
 
 /// A command of a `console` block, and what it prints.
@@ -36,7 +36,7 @@ struct Step {
 }
 
 impl Page {
-    pub(super) fn read(path: impl AsRef<Path>) -> Self {
+    pub(crate) fn read(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_path_buf();
         let text =
             fs::read_to_string(Path::new(ROOT).join(&path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -44,18 +44,18 @@ impl Page {
     }
 
     /// Every page for people.
-    pub(super) fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let docs = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
         let docs =
             docs.map(|name| Path::new("docs").join(name)).filter(|path| path.extension().is_some_and(|e| e == "md"));
         ["README.md", "CONTRIBUTING.md"].into_iter().map(PathBuf::from).chain(docs).map(Self::read).collect()
     }
 
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    pub(super) fn blocks(&self) -> Vec<Block> {
+    pub(crate) fn blocks(&self) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         let mut inside = false;
         for line in self.text.lines() {
@@ -74,7 +74,7 @@ impl Page {
     }
 
     /// The lines outside of code blocks, with their numbers.
-    pub(super) fn prose(&self) -> Vec<(usize, &str)> {
+    pub(crate) fn prose(&self) -> Vec<(usize, &str)> {
         let mut inside = false;
         let mut prose = Vec::new();
         for (number, line) in (1..).zip(self.text.lines()) {
@@ -88,7 +88,7 @@ impl Page {
     }
 
     /// The names under which GitHub links to its headings.
-    pub(super) fn anchors(&self) -> BTreeSet<String> {
+    pub(crate) fn anchors(&self) -> BTreeSet<String> {
         let headings = self.prose().into_iter().filter_map(|(_, line)| line.strip_prefix('#'));
         let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
         let anchor =
@@ -97,7 +97,7 @@ impl Page {
     }
 
     /// The command lines of our program: in the prose between backticks, and in code blocks.
-    pub(super) fn command_lines(&self) -> Vec<String> {
+    pub(crate) fn command_lines(&self) -> Vec<String> {
         let text: String = self.prose().into_iter().flat_map(|(_, line)| [line, " "]).collect();
         let spans =
             text.split('`').skip(1).step_by(2).map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -110,7 +110,7 @@ impl Page {
 
     /// Runs the examples in a directory called `shop`, and checks what they print.
     #[track_caller]
-    pub(super) fn run(&self, world: &World) -> String {
+    pub(crate) fn run(&self, world: &World) -> String {
         let mut script = String::from("set -euo pipefail\nmkdir -p shop && cd shop\n");
         let mut steps = Vec::new();
         for block in self.blocks() {
@@ -181,7 +181,7 @@ fn is_like(text: &str, shown: &str) -> bool {
 }
 
 /// Our programs first, then what a test has put into this world.
-pub(super) fn path(world: &World) -> OsString {
+pub(crate) fn path(world: &World) -> OsString {
     let mut path = OsString::from(Path::new(ANSWERBACK).parent().unwrap());
     path.push(":");
     path.push(world.home().join("bin"));
