@@ -3,16 +3,16 @@
 # itself, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, api-description, clients, static-hook, costs, real-client, page, install
+#   tests/run.sh integration   one part: unit, integration, fleet, api-description, clients, static-hook, costs, real-client, page, install
 #   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
 #
-# Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox) with apt-get where it may,
-# and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into
+# Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox, PostgreSQL) with apt-get
+# where it may, and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into
 # ~/.cache/answerback-tests. Touches nothing else: every test has a scratch HOME.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration api-description clients static-hook costs real-client page install)
+all_parts=(unit integration fleet api-description clients static-hook costs real-client page install)
 parts=("$@")
 if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
 
@@ -48,13 +48,14 @@ export ANSWERBACK_BIN_DIR=$target_dir/debug
 
 run_part() {
     case $1 in
-        unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
-        integration) install_command zsh zsh && install_command fish fish && cargo build && limited cargo test --test integration ;;
+        unit) install_postgres && limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
+        integration) install_postgres && install_command zsh zsh && install_command fish fish && cargo build && limited cargo test --test integration ;;
+        fleet) install_postgres && install_fleet_tools && cargo build && limited cargo test --test fleet -- --nocapture && tests/install_fleet.sh ;;
         api-description) install_venv && cargo build && tests/api_description/run.sh ;;
         clients) install_venv && cargo build && tests/clients/run.sh ;;
         static-hook) static_hook ;;
         costs) tests/costs/run.sh --self-test ;;
-        real-client) install_venv && cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
+        real-client) install_postgres && install_venv && cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
         page) install_command chromium chromium && install_command firefox-esr firefox-esr && cargo build && tests/browser/run.sh ;;
         install) tests/install_toolchain.sh && tests/install.sh ;;
         compatibility) cargo build && tests/real_client/compatibility.sh --check ;;
@@ -88,6 +89,21 @@ install_venv() {
     if python3 -c 'import ensurepip' 2>/dev/null; then return 0; fi
     # There is no command to look for, so this name is looked for and never found.
     install_command python3-venv python3-venv
+}
+
+# Wrong clocks, and the tools that read the files in install/fleet.
+install_fleet_tools() {
+    install_command faketime faketime && install_command haproxy haproxy && install_command docker-compose docker-compose &&
+        install_command systemd-analyze systemd && install_venv
+}
+
+# The tests start engines of their own, so the package must not make and start one. Its programs are not in PATH.
+install_postgres() {
+    install_command pgbouncer pgbouncer || return 1
+    if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then return 0; fi
+    install_command pg_createcluster postgresql-common || return 1
+    echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf
+    install_command initdb postgresql
 }
 
 # The same source, without the C library of the machine: it must build and keep the promise of an empty success.
