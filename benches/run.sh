@@ -8,11 +8,11 @@
 #                                     static hook in DIR/static (ANSWERBACK_BIN_DIR does the same)
 #   benches/run.sh --quick            a run of a minute, to see whether everything works; prints its tables and writes nothing
 #
-# The parts: hooks events seen answers exchange race waits throughput fanout companions cold sizes history
+# The parts: hooks events seen answers exchange race waits throughput fanout companions cold sizes history fleet
 #
-# It needs cargo and Linux. It installs what is missing (curl, jq, Python, Node.js, a static C library) with apt-get where it may, and
-# aiohttp with pip into ~/.cache/answerback-tests. What cannot be installed is not measured, and its rows say so. Scratch files go to
-# /var/tmp, which should be on a disk (ANSWERBACK_BENCH_DIR chooses another place).
+# It needs cargo and Linux. It installs what is missing (curl, jq, Python, Node.js, PostgreSQL, a static C library) with apt-get where it
+# may, and aiohttp with pip into ~/.cache/answerback-tests. What cannot be installed is not measured, and its rows say so. Scratch files
+# go to /var/tmp, which should be on a disk (ANSWERBACK_BENCH_DIR chooses another place).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/.."
@@ -135,6 +135,15 @@ python_with_aiohttp() {
     printf '%s\n' "$tools/bin/python"
 }
 if python=$(python_with_aiohttp); then arguments+=(--python "$python"); fi
+
+# The benchmark starts engines of its own, so the package must not make and start one. Its programs are not in PATH.
+install_postgres() {
+    if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then return 0; fi
+    install_command pg_createcluster postgresql-common || return 1
+    echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf
+    install_command initdb postgresql
+}
+install_postgres || true
 
 say "measuring"
 if [[ -z $out ]] && ((!${#only[@]})) && ! $is_quick; then out=docs/performance.md; fi

@@ -33,7 +33,14 @@ pub fn question(number: usize) -> String {
 /// An event in a session without questions.
 pub const STOP: &str = r#"{"session_id":"quiet","transcript_path":"/none.jsonl","cwd":"/home/me/shop","hook_event_name":"Stop","stop_hook_active":false}"#;
 
-/// The body of an answer to [`question`].
+/// A question of a program. It waits in no connection.
+pub const ASK: &str = concat!(
+    r#"{"questions":[{"question":"Which database should the shop use?","header":"Database","multiSelect":false,"#,
+    r#""options":[{"label":"SQLite","description":"One file, no server."},"#,
+    r#"{"label":"PostgreSQL","description":"A server, for many writers."}]}]}"#
+);
+
+/// The body of an answer to [`question`] or [`ASK`].
 pub const ANSWER: &str = r#"{"answers":{"Which database should the shop use?":"SQLite"}}"#;
 
 /// The reply to a hook whose question got [`ANSWER`].

@@ -151,9 +151,7 @@ impl Lab {
     pub fn home(&self, place: Place) -> Home {
         let directory = tempfile::Builder::new().prefix("h").tempdir_in(self.directory(place)).unwrap();
         let home = Home { directory: Arc::new(directory) };
-        let config = home.path().join(".config/answerback");
-        fs::create_dir_all(&config).unwrap();
-        fs::write(config.join("config.toml"), "port = 0\n[notify.desktop]\nenabled = false\n").unwrap();
+        home.configure("");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(home.state("")).unwrap();
         fs::set_permissions(home.state(""), fs::Permissions::from_mode(0o700)).unwrap();
         home
@@ -170,6 +168,14 @@ impl Home {
     /// The directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Writes its `config.toml`, with these settings before those that every daemon has here.
+    pub fn configure(&self, settings: &str) {
+        let config = self.path().join(".config/answerback");
+        fs::create_dir_all(&config).unwrap();
+        let common = "port = 0\n[notify.desktop]\nenabled = false\n";
+        fs::write(config.join("config.toml"), format!("{settings}{common}")).unwrap();
     }
 
     /// A file of the state directory.

@@ -5,6 +5,7 @@
 mod calls;
 mod costs;
 mod disk;
+mod fleet;
 mod http;
 mod lab;
 mod machine;
@@ -13,6 +14,9 @@ mod measures;
 mod options;
 mod page;
 mod park;
+#[path = "../../tests/lib/postgres.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "the tests use the rest")]
+mod postgres;
 mod process;
 mod progress;
 mod report;

@@ -23,9 +23,8 @@ pub fn render(machine: &Machine, sections: &[Section], facts: &Facts, notes: &st
     page.push_str("```console\n$ benches/run.sh\n```\n\n");
     paragraph(
         &mut page,
-        "This builds everything, installs what is missing, measures, and writes this page. On two cores, it takes about 9 minutes, and 5 more to build \
-         everything for the first time. \
-         `benches/run.sh --help` tells how to measure only a part.",
+        "This builds everything, installs what is missing, measures, and writes this page. On two cores, it takes about 13 minutes, and 5 \
+         more to build everything for the first time. `benches/run.sh --help` tells how to measure only a part.",
     );
     paragraph(
         &mut page,

@@ -30,9 +30,21 @@ pub fn memory(pid: u32) -> Memory {
 
 /// The CPU time that a process has used, in seconds.
 pub fn cpu(pid: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    cpu_if_alive(pid).unwrap()
+}
+
+/// The same for a process that may have ended.
+pub fn cpu_if_alive(pid: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    fields[11..13].iter().filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * TICK
+    Some(fields[11..13].iter().filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * TICK)
+}
+
+/// The processes that a process has started and that still run.
+pub fn children(pid: u32) -> Vec<u32> {
+    let lists = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lists = lists.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 /// How often the threads of a process began to run.

@@ -93,7 +93,7 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svg::Series;
+    use crate::svg::{Scale, Series};
 
     #[test]
     fn a_section_is_markdown() {
@@ -101,7 +101,8 @@ mod tests {
         section.text("One sentence.");
         section.table(Table::new(["a", "b"]));
         let series = vec![Series { name: "s".into(), points: vec![] }];
-        section.plot("p.svg", Plot { title: "Growth".into(), x: "n".into(), y: "ms".into(), series });
+        section
+            .plot("p.svg", Plot { title: "Growth".into(), x: "n".into(), y: "ms".into(), scale: Scale::Log, series });
         assert_eq!(section.render(), "## Hooks\n\nOne sentence.\n\n| a | b |\n|---|---|\n\n![Growth](images/p.svg)\n");
         assert_eq!(section.plots().count(), 1);
     }

@@ -17,6 +17,11 @@ impl Samples {
         self.push(moment.elapsed());
     }
 
+    /// Adds all of the others.
+    pub fn append(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
+    }
+
     /// The value that half of the samples do not exceed. `None` without samples.
     pub fn median(&self) -> Option<f64> {
         self.quantile(0.5)

@@ -1,4 +1,4 @@
-//! Plots with two logarithmic axes. The colours follow the reader's light or dark mode.
+//! Plots with two logarithmic or two linear axes. The colours follow the reader's light or dark mode.
 
 use std::fmt::Write;
 
@@ -32,8 +32,17 @@ const DARK: &str = "text{fill:#f0f6fc}.axis{stroke:#9198a1}.grid{stroke:#3d444d}
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// Where it goes through. Points that are not positive cannot be shown.
+    /// Where it goes through. Negative values cannot be shown, and zero only on a linear axis.
     pub points: Vec<(f64, f64)>,
+}
+
+/// How values are placed on both axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Between two powers of ten.
+    Log,
+    /// From zero on.
+    Linear,
 }
 
 /// A plot.
@@ -45,47 +54,73 @@ pub struct Plot {
     pub x: String,
     /// What is on the axis at the left, with its unit.
     pub y: String,
+    /// How values are placed.
+    pub scale: Scale,
     /// The curves.
     pub series: Vec<Series>,
 }
 
-/// A logarithmic axis between two powers of ten.
+/// The most steps that a linear axis has.
+const STEPS: f64 = 5.0;
+
+/// An axis. On a logarithmic one, everything is counted in powers of ten.
 struct Axis {
-    from: i32,
-    to: i32,
+    scale: Scale,
+    from: f64,
+    to: f64,
+    step: f64,
     start: f64,
     end: f64,
 }
 
 impl Axis {
-    fn new(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
-        let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::log10).collect();
-        let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if logs.is_empty() {
-            return Self { from: 0, to: 1, start, end };
-        }
-        let from = (least + 1e-9).floor() as i32;
-        Self { from, to: ((most - 1e-9).ceil() as i32).max(from + 1), start, end }
+    fn new(scale: Scale, values: impl Iterator<Item = f64>, start: f64, end: f64) -> Self {
+        let values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (from, to, step) = match scale {
+            _ if values.is_empty() => (0.0, 1.0, 1.0),
+            Scale::Log => {
+                let from = (least.log10() + 1e-9).floor();
+                (from, (most.log10() - 1e-9).ceil().max(from + 1.0), 1.0)
+            }
+            Scale::Linear => {
+                let least_step = 10f64.powf((most / STEPS).log10().floor());
+                let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * least_step);
+                let step = steps.into_iter().find(|step| most / step <= STEPS).unwrap_or(most);
+                (0.0, (most / step - 1e-9).ceil() * step, step)
+            }
+        };
+        Self { scale, from, to, step, start, end }
+    }
+
+    fn shows(&self, value: f64) -> bool {
+        value > 0.0 || (self.scale == Scale::Linear && value == 0.0)
     }
 
     fn place(&self, value: f64) -> f64 {
-        let share = (value.log10() - f64::from(self.from)) / f64::from(self.to - self.from);
-        self.start + share * (self.end - self.start)
+        let value = if self.scale == Scale::Log { value.log10() } else { value };
+        self.start + (value - self.from) / (self.to - self.from) * (self.end - self.start)
     }
 
     fn ticks(&self) -> impl Iterator<Item = f64> {
-        (self.from..=self.to).map(|power| 10f64.powi(power))
+        let count = ((self.to - self.from) / self.step).round() as u32;
+        (0..=count).map(|index| {
+            let value = self.from + f64::from(index) * self.step;
+            if self.scale == Scale::Log { 10f64.powf(value) } else { value }
+        })
     }
 }
 
-/// A power of ten, as people write it.
+/// The value of a tick, as people write it.
 fn tick(value: f64) -> String {
+    // As many digits as there are.
+    let short = |value: f64| format!("{}", (value * 100.0).round() / 100.0);
     match value {
-        1e9.. => format!("{:.0}G", value / 1e9),
-        1e6.. => format!("{:.0}M", value / 1e6),
-        1e3.. => format!("{:.0}k", value / 1e3),
-        0.9.. => format!("{value:.0}"),
+        1e9.. => format!("{}G", short(value / 1e9)),
+        1e6.. => format!("{}M", short(value / 1e6)),
+        1e3.. => format!("{}k", short(value / 1e3)),
+        0.9.. | 0.0 => short(value),
         _ => format!("{value:.6}").trim_end_matches('0').to_owned(),
     }
 }
@@ -111,8 +146,8 @@ impl Plot {
         let legend = self.series.len() as f64 * LINE;
         let height = HEIGHT + legend;
         let all = || self.series.iter().flat_map(|series| &series.points);
-        let x = Axis::new(all().map(|point| point.0), LEFT, WIDTH - RIGHT);
-        let y = Axis::new(all().map(|point| point.1), HEIGHT - BOTTOM, TOP);
+        let x = Axis::new(self.scale, all().map(|point| point.0), LEFT, WIDTH - RIGHT);
+        let y = Axis::new(self.scale, all().map(|point| point.1), HEIGHT - BOTTOM, TOP);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\">\n\
              <title>{0}</title>\n",
@@ -136,7 +171,7 @@ impl Plot {
             let points: Vec<(f64, f64)> = series
                 .points
                 .iter()
-                .filter(|(a, b)| *a > 0.0 && *b > 0.0)
+                .filter(|(a, b)| x.shows(*a) && y.shows(*b))
                 .map(|(a, b)| (x.place(*a), y.place(*b)))
                 .collect();
             let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
@@ -195,14 +230,14 @@ impl Plot {
 mod tests {
     use super::*;
 
-    fn plot(points: Vec<(f64, f64)>) -> Plot {
+    fn plot(scale: Scale, points: Vec<(f64, f64)>) -> Plot {
         let series = vec![Series { name: "a <b>".into(), points }];
-        Plot { title: "T & t".into(), x: "waits".into(), y: "ms".into(), series }
+        Plot { title: "T & t".into(), x: "waits".into(), y: "ms".into(), scale, series }
     }
 
     #[test]
     fn a_plot_names_its_axes_and_series() {
-        let svg = plot(vec![(1.0, 0.02), (1000.0, 30.0)]).render();
+        let svg = plot(Scale::Log, vec![(1.0, 0.02), (1000.0, 30.0)]).render();
         for part in ["T &amp; t", ">waits<", ">ms<", "a &lt;b&gt;", ">1k<", ">0.01<", ">100<", "prefers-color-scheme"] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
@@ -212,15 +247,29 @@ mod tests {
 
     #[test]
     fn a_greater_value_is_further_up_and_to_the_right() {
-        let axis = Axis::new([1.0, 1000.0].into_iter(), 0.0, 300.0);
-        assert_eq!([1.0, 10.0, 1000.0].map(|value| axis.place(value).round()), [0.0, 100.0, 300.0]);
+        let axis = |scale| Axis::new(scale, [1.0, 1000.0].into_iter(), 0.0, 300.0);
+        assert_eq!([1.0, 10.0, 1000.0].map(|value| axis(Scale::Log).place(value).round()), [0.0, 100.0, 300.0]);
+        assert_eq!([0.0, 500.0, 1000.0].map(|value| axis(Scale::Linear).place(value).round()), [0.0, 150.0, 300.0]);
+    }
+
+    #[test]
+    fn a_linear_axis_begins_at_zero_and_has_round_steps() {
+        let ticks = |most: f64| {
+            let axis = Axis::new(Scale::Linear, [1.0, most].into_iter(), 0.0, 1.0);
+            axis.ticks().map(tick).collect::<Vec<_>>()
+        };
+        assert_eq!(ticks(3.0), ["0", "1", "2", "3"]);
+        assert_eq!(ticks(2300.0), ["0", "500", "1k", "1.5k", "2k", "2.5k"]);
+        assert_eq!(ticks(7400.0), ["0", "2k", "4k", "6k", "8k"]);
     }
 
     #[test]
     fn nothing_and_equal_values_can_be_drawn() {
         for points in [vec![], vec![(5.0, 5.0)], vec![(0.0, 1.0), (10.0, 10.0)]] {
-            let svg = plot(points).render();
-            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            for scale in [Scale::Log, Scale::Linear] {
+                let svg = plot(scale, points.clone()).render();
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            }
         }
     }
 }

@@ -72,9 +72,14 @@ pub struct Outcome {
 impl Swarm {
     /// Connects this many clients.
     pub fn new(socket: &Path, clients: usize) -> Self {
+        Self::across(&[socket], clients)
+    }
+
+    /// Connects this many clients to several daemons, as many to each of them.
+    pub fn across<P: AsRef<Path>>(sockets: &[P], clients: usize) -> Self {
         let poller = poller();
-        let client = |index| {
-            let conn = Conn::open(socket).unwrap();
+        let client = |index: usize| {
+            let conn = Conn::open(sockets[index % sockets.len()].as_ref()).unwrap();
             watch(&poller, &conn, index);
             Client { conn, buffer: Vec::new(), sent: Instant::now() }
         };

@@ -9,7 +9,7 @@ use crate::park::park_one;
 use crate::report::{Facts, Section};
 use crate::servers::{Kind, Server};
 use crate::stats::Samples;
-use crate::svg::{Plot, Series};
+use crate::svg::{Plot, Scale, Series};
 use crate::swarm::Readers;
 
 use super::growth;
@@ -74,6 +74,7 @@ pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
         title: "One event to many readers".to_owned(),
         x: "readers of the event stream".to_owned(),
         y: "milliseconds until the last reader has it".to_owned(),
+        scale: Scale::Log,
         series,
     };
     let mut section = Section::new("One event to many readers");

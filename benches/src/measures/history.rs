@@ -14,7 +14,7 @@ use crate::report::{Facts, Section};
 use crate::seed;
 use crate::servers::{Kind, Server};
 use crate::stats::Samples;
-use crate::svg::{Plot, Series};
+use crate::svg::{Plot, Scale, Series};
 use crate::swarm::text_field;
 use crate::words::Words;
 
@@ -119,6 +119,7 @@ pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
         title: "Growth with the history".to_owned(),
         x: "settled questions in the store".to_owned(),
         y: "milliseconds".to_owned(),
+        scale: Scale::Log,
         series,
     };
     section.table(growth::fits(&plot, 1.0, 100_000.0, "time", |millis| time(millis / 1e3)));

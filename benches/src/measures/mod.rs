@@ -6,6 +6,7 @@ mod companions;
 mod events;
 mod exchange;
 mod fanout;
+mod fleet;
 mod growth;
 mod history;
 mod hooks;
@@ -22,7 +23,7 @@ use crate::report::{Facts, Section};
 pub type Measure = (&'static str, &'static str, fn(&Lab, &mut Facts) -> Section);
 
 /// All of them, in the order of the page.
-pub const ALL: [Measure; 13] = [
+pub const ALL: [Measure; 14] = [
     ("hooks", "what a hook's process costs", hooks::run),
     ("events", "an event without an open question", events::run),
     ("seen", "from the question to the person", seen::run),
@@ -36,4 +37,5 @@ pub const ALL: [Measure; 13] = [
     ("cold", "a cold start", cold::run),
     ("sizes", "the programs at rest", sizes::run),
     ("history", "growth with the history", history::run),
+    ("fleet", "hubs on PostgreSQL beside one daemon on SQLite", fleet::run),
 ];

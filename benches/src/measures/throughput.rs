@@ -11,18 +11,11 @@ use crate::servers::{Kind, Server};
 use crate::stats::Samples;
 use crate::swarm::{self, Swarm};
 
-/// A question of a program. It waits in no connection.
-const ASK: &str = concat!(
-    r#"{"questions":[{"question":"Which database should the shop use?","header":"Database","multiSelect":false,"#,
-    r#""options":[{"label":"SQLite","description":"One file, no server."},"#,
-    r#"{"label":"PostgreSQL","description":"A server, for many writers."}]}]}"#
-);
-
 pub fn run(lab: &Lab, facts: &mut Facts) -> Section {
     let daemon = Server::start(lab, Kind::Answerback, Place::Disk).unwrap();
     let mut table = Table::new(["at a time", "answers/s", "median", "p99", "each on disk", "disk alone", "share"]);
     for (clients, answers) in [(1, lab.pick(600, 60)), (8, lab.pick(3000, 200)), (64, lab.pick(8000, 600))] {
-        let open = vec![request("POST", "/v1/asks", ASK); answers];
+        let open = vec![request("POST", "/v1/asks", calls::ASK); answers];
         let opened = Swarm::new(&daemon.socket(), clients.max(16)).run(open, 201);
         let requests = opened.bodies.iter().map(|body| {
             let key = swarm::text_field(body, "key").unwrap();

@@ -11,7 +11,7 @@ use crate::process::{self, Memory};
 use crate::report::{Facts, Section};
 use crate::servers::{ALL, Kind, Server};
 use crate::stats::Samples;
-use crate::svg::{Plot, Series};
+use crate::svg::{Plot, Scale, Series};
 
 use super::growth;
 
@@ -126,6 +126,7 @@ fn memory(lab: &Lab, template: &Template, facts: &mut Facts, section: &mut Secti
         title: "Memory of waiting questions".to_owned(),
         x: "waiting questions".to_owned(),
         y: "bytes above an idle daemon, private dirty".to_owned(),
+        scale: Scale::Log,
         series,
     };
     section.table(growth::fits(&plot, FROM, 1.0, "bytes", bytes));
@@ -199,6 +200,7 @@ fn lists(lab: &Lab, template: &Template, facts: &mut Facts, section: &mut Sectio
         title: "Listing open questions".to_owned(),
         x: "open questions".to_owned(),
         y: "milliseconds".to_owned(),
+        scale: Scale::Log,
         series,
     };
     section.table(growth::fits(&plot, FROM, 1000.0, "time", |millis| time(millis / 1e3)));
