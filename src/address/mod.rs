@@ -56,6 +56,50 @@ impl TryFrom<String> for PublicUrl {
     }
 }
 
+/// Where the hub of an edge is: `https://answers.example.org`. Questions and answers go there, so it is encrypted unless it is this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct HubUrl(WebUrl);
+
+impl HubUrl {
+    /// The origin as browsers send it.
+    pub fn as_str(&self) -> &str {
+        self.0.normal_origin()
+    }
+
+    /// A name or an IP address without brackets, and the port.
+    pub fn endpoint(&self) -> (String, u16) {
+        self.0.endpoint()
+    }
+
+    /// Whether the way to the hub is encrypted.
+    pub fn is_https(&self) -> bool {
+        self.0.is_https()
+    }
+}
+
+impl fmt::Display for HubUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl TryFrom<String> for HubUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = |what: &str| format!("`{text}` {what}: a hub is like \"https://answers.example.org\"");
+        let url = WebUrl::try_from(text.clone()).map_err(|error| wrong(&format!("cannot be used ({error})")))?;
+        if !matches!(url.rest(), "" | "/") {
+            return Err(wrong("has more than a host in it, and is written without a path"));
+        }
+        if !url.is_https() && !url.is_loopback() {
+            return Err(wrong("is not encrypted, which is for this machine alone"));
+        }
+        Ok(Self(url))
+    }
+}
+
 /// The origin of a page, as browsers send it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -206,6 +250,22 @@ mod tests {
         ] {
             let error = PublicUrl::try_from(text.to_owned()).unwrap_err();
             assert!(error.contains("answers.example.org"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_way_to_a_hub_is_encrypted_unless_it_is_this_machine() {
+        for (text, origin, host, port) in [
+            ("https://Answers.example.org/", "https://answers.example.org", "answers.example.org", 443),
+            ("https://[fd00::2]:8443", "https://[fd00::2]:8443", "fd00::2", 8443),
+            ("http://127.0.0.1:27563", "http://127.0.0.1:27563", "127.0.0.1", 27563),
+        ] {
+            let url = HubUrl::try_from(text.to_owned()).unwrap();
+            assert_eq!((url.as_str(), url.endpoint()), (origin, (host.to_owned(), port)));
+        }
+        for text in ["http://answers.example.org", "https://a/b", "answers.example.org", "wss://a"] {
+            let error = HubUrl::try_from(text.to_owned()).unwrap_err();
+            assert!(error.contains("https://answers.example.org"), "{error}");
         }
     }
 

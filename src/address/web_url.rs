@@ -62,6 +62,17 @@ impl WebUrl {
         &self.normal[Position::BeforeHost..Position::AfterPort]
     }
 
+    /// A name or an IP address without brackets, and the port.
+    pub(super) fn endpoint(&self) -> (String, u16) {
+        let host = match self.normal.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(ip)) => ip.to_string(),
+            Some(Host::Ipv6(ip)) => ip.to_string(),
+            None => String::new(),
+        };
+        (host, self.normal.port_or_known_default().unwrap_or_default())
+    }
+
     pub(super) fn is_https(&self) -> bool {
         self.normal.scheme() == "https"
     }
