@@ -137,13 +137,6 @@ impl Inbox {
         })
     }
 
-    /// The daemon of a machine is linked, and watches over its asks.
-    pub async fn keep_edge(&self, host: &Host) {
-        if let Err(error) = self.store.keep_host(host.clone()).await {
-            tracing::warn!(%error, host = host.as_str(), "other hubs do not know that a machine is linked");
-        }
-    }
-
     /// What the asker of a settled ask needs for its reply. Without it, its daemon asks for it.
     pub async fn detail_for_edge(&self, ask: &Ask) -> Option<String> {
         if !ask.origin.needs_wait() {

@@ -5,6 +5,7 @@
 //! one are withdrawn. Its daemon learns that when it is back, and asks again for whoever still waits.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::ask::{Ask, Channel, Host, Outcome, Source};
+use crate::store::{Store, StoreError};
 
 use super::Registry;
 
@@ -21,12 +23,17 @@ const ABSENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Du
 /// How exact the deadlines of absent machines are.
 const ROUND: Duration = if cfg!(test) { Duration::from_millis(20) } else { Duration::from_secs(1) };
 
+/// How often the other daemons of a store are told which machines are linked here. It counts for three times as long.
+const RENEWAL: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+
 /// The links, each with a number of its own.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     by_host: watch::Sender<HashMap<Host, u64>>,
     /// A number is never used again: a link that ends late must not take a newer one for itself.
     next: AtomicU64,
+    /// Tells the other daemons of the store about the links, if there are any.
+    telling: OnceLock<()>,
 }
 
 /// A machine that is linked, until this is dropped.
@@ -68,6 +75,12 @@ impl Registry {
         self.0.links.by_host.send_modify(|links| {
             links.insert(host.clone(), number);
         });
+        if self.0.store.is_shared() {
+            let Links { by_host, telling, .. } = &self.0.links;
+            telling.get_or_init(|| {
+                self.0.runtime.spawn(tell_others(self.0.store.clone(), by_host.subscribe()));
+            });
+        }
         Link { registry: self.clone(), host: host.clone(), number }
     }
 
@@ -125,6 +138,29 @@ impl Registry {
         let deadline = deadline.map(|end| end.duration_since(now).max(SignedDuration::ZERO).unsigned_abs());
         let withdrawal = (!is_late).then(|| withdrawal.saturating_duration_since(Instant::now()));
         [deadline, withdrawal].into_iter().flatten().min().unwrap_or(ABSENCE).max(ROUND)
+    }
+}
+
+/// Tells the other daemons of a store which machines are linked here: all of them at once, a new one without delay, until the registry is gone.
+async fn tell_others(store: Store, mut links: watch::Receiver<HashMap<Host, u64>>) {
+    loop {
+        let hosts: Vec<Host> = links.borrow_and_update().keys().cloned().collect();
+        let has_links = !hosts.is_empty();
+        if has_links {
+            match store.keep_hosts(hosts).await {
+                Ok(()) => {}
+                Err(StoreError::Closed) => return,
+                Err(error) => tracing::warn!(%error, "other hubs do not know which machines are linked here"),
+            }
+        }
+        tokio::select! {
+            changed = links.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+            () = sleep(RENEWAL), if has_links => {}
+        }
     }
 }
 

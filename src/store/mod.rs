@@ -159,12 +159,12 @@ impl Store {
         }
     }
 
-    /// Notes that the daemon of another machine is linked with this one. That counts for some seconds.
-    pub async fn keep_host(&self, host: Host) -> Result<(), StoreError> {
+    /// Notes that the daemons of these other machines are linked with this one. That counts for some seconds.
+    pub async fn keep_hosts(&self, hosts: Vec<Host>) -> Result<(), StoreError> {
         match &self.0 {
             // Its only daemon knows its links.
             Backend::Sqlite(_) | Backend::Hub(_) => Ok(()),
-            Backend::Postgres(store) => store.keep_host(host).await,
+            Backend::Postgres(store) => store.keep_hosts(&hosts).await,
         }
     }
 

@@ -79,12 +79,13 @@ fn whatever_breaks_nothing_is_lost() {
     let mut fleet = Fleet::new();
     let mut failed = Vec::new();
     println!("\n{WAITS} waits each, two rivals for each answer\n");
-    println!("{:56} {:>5} {:>6} {:>7} {:>9}", "fault", "lost", "wrong", "asleep", "resumed");
+    println!("{:56} {:>5} {:>6} {:>7} {:>9} {:>9}", "fault", "lost", "wrong", "asleep", "resumed", "slowest");
     for (n, (fault, break_it)) in FAULTS.iter().enumerate() {
         let report = trial(&mut fleet, &format!("trial{n}"), break_it);
         let Losses { lost, wrong, asleep } = report.losses;
         let resumed = report.resumed.map_or_else(|| "-".to_owned(), |time| format!("{:.2} s", time.as_secs_f64()));
-        println!("{fault:56} {lost:5} {wrong:6} {asleep:7} {resumed:>9}");
+        let slowest = format!("{:.2} s", report.slowest.as_secs_f64());
+        println!("{fault:56} {lost:5} {wrong:6} {asleep:7} {resumed:>9} {slowest:>9}");
         if report.losses != Losses::default() {
             failed.push(format!("{fault}: {:#?}", report.remarks));
         }

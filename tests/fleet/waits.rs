@@ -1,6 +1,7 @@
 //! Hooks that wait at the edges, rivals that answer them at the hubs, and what came of it.
 
 use std::collections::HashMap;
+use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -30,12 +31,17 @@ pub(crate) struct Losses {
     pub(crate) asleep: usize,
 }
 
+/// A hook that is watched: what it printed, and when it ended.
+type Ending = JoinHandle<(Output, Instant)>;
+
 /// The outcome of one trial.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) losses: Losses,
     /// From the fault until an answer was acknowledged that was sent after it.
     pub(crate) resumed: Option<Duration>,
+    /// The longest time from the moment at which somebody began to answer a question until its hook had the answer.
+    pub(crate) slowest: Duration,
     /// Details of what went wrong.
     pub(crate) remarks: Vec<String>,
 }
@@ -46,6 +52,8 @@ struct Record {
     /// The answers that were acknowledged, by the key of the question.
     acknowledged: Mutex<HashMap<String, Vec<&'static str>>>,
     count: AtomicUsize,
+    /// When somebody began to answer, by the key of the question.
+    begun: Mutex<HashMap<String, Instant>>,
     fault_at: Mutex<Option<Instant>>,
     resumed: Mutex<Option<Duration>>,
 }
@@ -65,6 +73,9 @@ pub(crate) fn trial(fleet: &mut Fleet, name: &str, break_it: impl FnOnce(&mut Fl
     for (n, (_, hook)) in hooks.iter().enumerate() {
         fleet.edges[n % fleet.edges.len()].until_parked(hook);
     }
+    // A hook is watched from now on, so that it is known when it ended.
+    let watched = |hook: Hook| thread::spawn(|| (hook.finish_within(2 * PATIENCE), Instant::now()));
+    let hooks: Vec<(String, Ending)> = hooks.into_iter().map(|(key, hook)| (key, watched(hook))).collect();
     let record = Arc::new(Record::default());
     let doors = fleet.doors();
     let rivals: Vec<JoinHandle<()>> = keys
@@ -92,6 +103,7 @@ pub(crate) fn trial(fleet: &mut Fleet, name: &str, break_it: impl FnOnce(&mut Fl
 fn compete(record: &Record, doors: &Mutex<Vec<Door>>, key: &str, answer: &'static str, first: usize) {
     let deadline = Instant::now() + PATIENCE;
     let body = json!({"answers": {"Which?": answer}});
+    record.begun.lock().unwrap().entry(key.to_owned()).or_insert_with(Instant::now);
     let mut turn = first;
     while Instant::now() < deadline {
         let door = {
@@ -116,9 +128,14 @@ fn compete(record: &Record, doors: &Mutex<Vec<Door>>, key: &str, answer: &'stati
     }
 }
 
-fn judge(fleet: &Fleet, record: &Record, hooks: Vec<(String, Hook)>) -> Report {
-    let mut report =
-        Report { losses: Losses::default(), resumed: *record.resumed.lock().unwrap(), remarks: Vec::new() };
+fn judge(fleet: &Fleet, record: &Record, hooks: Vec<(String, Ending)>) -> Report {
+    let mut report = Report {
+        losses: Losses::default(),
+        resumed: *record.resumed.lock().unwrap(),
+        slowest: Duration::ZERO,
+        remarks: Vec::new(),
+    };
+    let begun = record.begun.lock().unwrap();
     let acknowledged = record.acknowledged.lock().unwrap();
     for (key, hook) in hooks {
         let ask = fleet.ask(&key);
@@ -129,7 +146,8 @@ fn judge(fleet: &Fleet, record: &Record, hooks: Vec<(String, Hook)>) -> Report {
                 report.remarks.push(format!("{key}: {answer} was acknowledged, and {stands:?} stands"));
             }
         }
-        let output = hook.finish();
+        let (output, ended) = hook.join().unwrap();
+        report.slowest = report.slowest.max(ended.saturating_duration_since(begun[&key]));
         let got: Option<Value> = serde_json::from_slice(&output.stdout).ok();
         let got = got.and_then(|reply| {
             let answers = &reply["hookSpecificOutput"]["updatedInput"]["answers"];

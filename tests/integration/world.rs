@@ -371,10 +371,15 @@ impl Hook {
 
     /// Waits for the hook's end, whatever its status. A hook that does not end is killed, and its status shows that.
     pub(crate) fn finish(self) -> Output {
+        self.finish_within(PATIENCE)
+    }
+
+    /// The same, with another patience.
+    pub(crate) fn finish_within(self, patience: Duration) -> Output {
         let pid = self.pid();
         let (ended, end) = mpsc::channel::<()>();
         thread::spawn(move || {
-            if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 signal(pid, Signal::KILL);
             }
         });

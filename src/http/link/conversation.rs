@@ -101,7 +101,6 @@ impl Conversation {
         };
         let link = app.registry.link(&self.host);
         self.note_seen();
-        app.inbox.keep_edge(&self.host).await;
         tracing::info!(host = self.host.as_str(), ?cursor, "a machine is linked");
         let mut following = self.greet(cursor).await?;
         let mut beat = interval_at(Instant::now() + BEAT, BEAT);
@@ -123,8 +122,6 @@ impl Conversation {
                         return Err(End::Gone);
                     }
                     self.note_seen();
-                    let (inbox, host) = (app.inbox.clone(), self.host.clone());
-                    tokio::spawn(async move { inbox.keep_edge(&host).await });
                     self.say(&HubFrame::Beat { cursor: following.feed.position().0, now: app.registry.now() }).await?;
                 }
                 Some(reply) = following.calls.next() => following.replies.push_back(reply),

@@ -85,3 +85,24 @@ async fn statement_13_without_an_engine_a_hook_is_told_within_two_seconds() {
     assert!(matches!(refused, SettleError::Store(StoreError::Unreachable(_))), "{refused:?}");
     assert!(registry.get(&key()).await.unwrap().unwrap().is_open());
 }
+
+#[tokio::test]
+async fn a_machine_that_is_linked_is_not_taken_for_dead() {
+    let network = Network::new();
+    let ((one, store), (two, _)) = (hub(&network, "one", false).await, hub(&network, "two", false).await);
+    let (linked, gone) = (Host::new("linked"), Host::new("gone"));
+    let _link = one.link(&linked);
+    drop(one.link(&gone));
+    let open = async |host: &Host, key: &str| {
+        let new = NewAsk { key: key.parse().unwrap(), ..ask(None) };
+        store.for_host(host.clone()).open_ask(Arc::new(new), store.now(), 64).await.unwrap();
+    };
+    // The first one would be the first to be withdrawn.
+    open(&linked, "s__linked").await;
+    open(&gone, "s__gone").await;
+    let gone = "s__gone".parse().unwrap();
+    until(async || two.get(&gone).await.unwrap().is_some()).await;
+    let withdrawn = timeout(Duration::from_secs(20), two.until_settled(&gone)).await.unwrap().unwrap().unwrap();
+    assert!(withdrawn.was_withdrawn_by_hub());
+    assert!(two.get(&"s__linked".parse().unwrap()).await.unwrap().unwrap().is_open());
+}

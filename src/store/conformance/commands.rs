@@ -153,7 +153,7 @@ pub(super) async fn an_ask_belongs_to_the_host_that_opened_it(mut world: World) 
 pub(super) async fn an_ask_of_another_host_stays_its_own(mut world: World) {
     let edge = Host::new("edge");
     world.store.add_host(edge.clone(), [1; 32], Timestamp::now()).await.unwrap();
-    world.store.keep_host(edge.clone()).await.unwrap();
+    world.store.keep_hosts(vec![edge.clone()]).await.unwrap();
     let of_edge = world.store.for_host(edge.clone());
     assert_eq!((of_edge.host(), world.store.host()), (&edge, &Host::new("here")));
     let Opened::New(ask) = of_edge.open_ask(Arc::new(new_ask("s__t")), Timestamp::now(), 64).await.unwrap() else {

@@ -101,14 +101,11 @@ impl Postgres {
         Some(&self.host).filter(|_| self.is_for_other)
     }
 
-    /// Renews the lease of an edge, which is as long as that of a daemon.
-    pub(super) async fn keep_host(&self, host: Host) -> Result<(), StoreError> {
-        let statement =
-            "INSERT INTO answerback.hosts AS known (namespace, host, instance, started, version, schema, leased_to)
-             VALUES ($1, $2, '', 0, '', 1, clock_timestamp() + $3 * interval '1 millisecond')
-             ON CONFLICT (namespace, host) DO UPDATE SET leased_to = excluded.leased_to WHERE known.instance = ''";
-        let values = vec![host.as_str().to_owned().into(), times::milliseconds(self.parts.reader.times.lease).into()];
-        self.write(statement, values).await.map(drop)
+    /// Renews the leases of edges, which are as long as that of a daemon.
+    pub(super) async fn keep_hosts(&self, hosts: &[Host]) -> Result<(), StoreError> {
+        let names: Vec<String> = hosts.iter().map(|host| host.as_str().to_owned()).collect();
+        let values = vec![names.into(), times::milliseconds(self.parts.reader.times.lease).into()];
+        self.write("SELECT answerback.keep_hosts_1($1, $2, $3)", values).await.map(drop)
     }
 
     pub(super) fn now(&self) -> Timestamp {

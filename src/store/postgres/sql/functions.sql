@@ -82,6 +82,18 @@ BEGIN
 END
 $$;
 
+-- Renews the leases of edges. A name that a daemon has is left alone. Writers lock the rows of hosts in any order, but after the head. So
+-- does this, and nobody waits for anybody in a circle.
+CREATE FUNCTION answerback.keep_hosts_1(ns text, edges text[], lease_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    PERFORM 1 FROM answerback.heads WHERE namespace = ns FOR UPDATE;
+    INSERT INTO answerback.hosts AS known (namespace, host, instance, started, version, schema, leased_to)
+    SELECT ns, edge, '', 0, '', 1, clock_timestamp() + lease_ms * interval '1 millisecond' FROM unnest(edges) AS edge
+    ON CONFLICT (namespace, host) DO UPDATE SET leased_to = excluded.leased_to WHERE known.instance = '';
+END
+$$;
+
 -- The hosts with open asks that have been dead for longer than this.
 CREATE FUNCTION answerback.dead_hosts_1(ns text, grace_ms bigint) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT host FROM answerback.hosts
