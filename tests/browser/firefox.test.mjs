@@ -5,7 +5,7 @@ import { until } from "../lib/until.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { expectAccessible } from "./lib/accessible.mjs";
 import { Elsewhere } from "./lib/elsewhere.mjs";
-import { countHits, expectUnreached, hostile } from "./lib/hostile.mjs";
+import { countHits, expectUnreached, hostile, leave } from "./lib/hostile.mjs";
 import { PLAN, remember, SCHEMA } from "./lib/waits.mjs";
 import { scenario } from "./lib/world.mjs";
 
@@ -232,7 +232,7 @@ inFirefox("hostile strings run no script and reach nobody", async (world) => {
     await careless.evaluate((strings) => strings.forEach((text) => document.body.insertAdjacentHTML("beforeend", text)), hostile(`${open.url}/leak`));
     await until("a hostile string to run where nothing stops it", () => control.hits > 0);
     await until("a hostile string to get out where nothing stops it", () => open.wasAskedFor("/leak"));
-    await careless.close();
+    await leave(careless);
     world.complaints = [];
 
     const strings = hostile(`${outside.url}/leak`).filter((text) => text.length < 500 && !text.includes("\0"));

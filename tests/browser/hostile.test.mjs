@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { until } from "../lib/until.mjs";
 import { Elsewhere } from "./lib/elsewhere.mjs";
-import { countHits, expectUnreached, hostile } from "./lib/hostile.mjs";
+import { countHits, expectUnreached, hostile, leave } from "./lib/hostile.mjs";
 import { scenario } from "./lib/world.mjs";
 
 /** As many as an ask can have. */
@@ -38,7 +38,7 @@ scenario("200 hostile strings in every field: no script, no request to anywhere"
   await careless.evaluate((strings) => strings.forEach((text) => document.body.insertAdjacentHTML("beforeend", text)), hostile(`${open.url}/leak`));
   await until("a hostile string to run where nothing stops it", () => control.hits > 0);
   await until("a hostile string to get out where nothing stops it", () => open.wasAskedFor("/leak"));
-  await careless.close();
+  await leave(careless);
   world.complaints = [];
 
   const HOSTILE = hostile(`${outside.url}/leak`);
@@ -137,23 +137,23 @@ scenario("hostile strings in commands, rules, paths, changes, inputs, plans, for
 scenario("an HTML preview is shown in a frame that can do nothing", (world) => withSites(async ({ open, outside }) => {
   const look = '<div style="color: rgb(1, 2, 3)">A <b>mock-up</b></div>';
   const attack = (site) => `<script>top.hit(); fetch("/v1/asks")</script><img src="${site}/x.png" onerror="top.hit()"><form action="/v1/stop" method="post"><button>go</button></form>`;
-  const leave = '<meta http-equiv="refresh" content="0; url=/v1/asks?left">';
+  const leaves = '<meta http-equiv="refresh" content="0; url=/v1/asks?left">';
 
-  open.pages = { "/": '<iframe src="/preview"></iframe><iframe src="/leaves"></iframe>', "/preview": look + attack(open.url), "/leaves": leave };
+  open.pages = { "/": '<iframe src="/preview"></iframe><iframe src="/leaves"></iframe>', "/preview": look + attack(open.url), "/leaves": leaves };
   const careless = await world.page({ signedIn: false });
   const control = await countHits(careless);
   await careless.goto(open.url);
   await until("the script and the image to run code where nothing stops them", () => control.hits >= 2);
   await careless.frameLocator("iframe").first().getByRole("button", { name: "go" }).click();
   for (const path of ["/x.png", "/v1/asks", "/v1/stop", "/v1/asks?left"]) await until(`a request for ${path} where nothing stops it`, () => open.wasAskedFor(path));
-  await careless.close();
+  await leave(careless);
   world.complaints = [];
 
   const page = await world.page();
   const counter = await countHits(page);
   const asked = [];
   page.on("request", (request) => request.frame() !== page.mainFrame() && request.url().startsWith(world.url) && asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
-  await world.ask([{ question: "Which?", header: "H", multiSelect: false, options: [{ label: "A", description: "", preview: look + attack(outside.url) + leave }, { label: "B", description: "", preview: "plain" }] }]);
+  await world.ask([{ question: "Which?", header: "H", multiSelect: false, options: [{ label: "A", description: "", preview: look + attack(outside.url) + leaves }, { label: "B", description: "", preview: "plain" }] }]);
   const frame = page.frameLocator(".preview iframe");
   await frame.getByText("mock-up").waitFor();
   assert.equal(await page.locator(".preview iframe").getAttribute("sandbox"), "");

@@ -1,6 +1,7 @@
 // Strings that have hurt pages: markup, handlers, schemes, templates, controls, encodings, and combinations of them. And what notices that
 // one of them did something.
 import assert from "node:assert/strict";
+import { until } from "../../lib/until.mjs";
 
 const CALL = "top.hit()";
 const TAGS = ["script", "img", "svg", "iframe", "object", "embed", "video", "audio", "body", "details", "input", "select", "marquee", "math", "style", "link", "base", "meta", "form", "template"];
@@ -55,4 +56,14 @@ export async function expectUnreached(page, outside) {
   await visitor.close();
   assert.deepEqual(outside.requests.filter(({ path }) => path !== "/favicon.ico").map(({ path }) => path), ["/visit"]);
   assert.ok(outside.connections > 0);
+}
+
+/**
+ * Closes a page on which hostile strings run. Some of them navigate, and a page that is closed in the middle of that may never say that it
+ * is closed.
+ * @param {import("playwright-core").Page} page
+ */
+export async function leave(page) {
+  await until("the page to be empty", () => page.goto("about:blank").then(() => true, () => false));
+  await page.close();
 }
