@@ -1,8 +1,8 @@
 //! Deletes settled questions that are older than the configured time.
 //!
-//! Their age depends on the wall clock, and that clock may be wrong. The clock of a machine that has just started may be years ahead until
-//! it is set from the network. Normally, one day's worth of questions is due each day. If more is due, the clock may be wrong. Then the
-//! daemon watches the clock for an hour before it deletes anything.
+//! Their age depends on the clock of the store. With a file, this is the clock of the machine, and it may be wrong: on a machine that has
+//! just started, it may be years ahead until it is set from the network. Normally, one day's worth of questions is due each day. If more
+//! is due, the clock may be wrong. Then the daemon watches the clock for an hour before it deletes anything.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub async fn keep(store: Store, retention: SignedDuration) {
     let mut pause = FIRST;
     loop {
         tokio::time::sleep(pause).await;
-        pause = match purger.look(&store, Timestamp::now(), Instant::now()).await {
+        pause = match purger.look(&store, store.now(), Instant::now()).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(%error, "old questions could not be deleted");

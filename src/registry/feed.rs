@@ -88,6 +88,8 @@ pub struct Feed {
     replay: VecDeque<Arc<Change>>,
     /// Whether the store may hold changes that the ring does not have.
     is_behind: bool,
+    /// Whether the reader has seen something that is not known here.
+    is_ahead: bool,
     /// A page that is being read from the store. A reader that is often interrupted must not begin again each time.
     reading: Option<Reading>,
 }
@@ -109,17 +111,23 @@ impl Feed {
         let live = registry.0.open.follow();
         // The subscription comes first, so that no change falls between the two.
         let newest = *registry.cursor().borrow();
+        let is_ahead = registry.0.store.is_shared() && after.is_some_and(|after| after > newest);
         let passed = match after {
+            // Another daemon of the same store may be a little further. The reader has to begin with what is known here.
+            Some(_) if is_ahead => newest,
             // A cursor from the future belongs to a store that is gone. Its reader has seen nothing of this one.
             Some(after) if after > newest => Cursor(0),
             Some(after) => after,
             None => newest,
         };
-        Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest, reading: None }
+        Self { registry, live, passed, replay: VecDeque::new(), is_behind: passed < newest, is_ahead, reading: None }
     }
 
     /// What is next; `None` if there will be no more. Safe to cancel. After an error, the next call tries the store again.
     pub async fn next(&mut self) -> Result<Option<Next>, StoreError> {
+        if std::mem::take(&mut self.is_ahead) {
+            return Ok(Some(Next::Reset(self.passed)));
+        }
         loop {
             if self.is_behind && self.replay.is_empty() {
                 let (store, passed) = (&self.registry.0.store, self.passed);
@@ -131,7 +139,9 @@ impl Feed {
                 self.reading = None;
                 let page = page?;
                 if page.is_broken_off {
-                    return Ok(Some(self.reset(page.through)));
+                    // The asks that are known here may be of an earlier moment than the page.
+                    let known = *self.registry.cursor().borrow();
+                    return Ok(Some(self.reset(page.through.min(known))));
                 }
                 self.is_behind = !page.is_end;
                 if page.changes.is_empty() {

@@ -298,12 +298,21 @@ impl Registry {
 
     /// The newest life of a key, once it is settled. Unlike a wait, this does not keep the ask open.
     pub async fn until_settled(&self, key: &AskKey) -> Result<Option<Arc<Ask>>, StoreError> {
-        while let Some((_, waiters)) = self.0.open.waiters(key) {
-            if let Some(ask) = waiters.until_settled().await {
-                return Ok(Some(ask));
+        let mut cursor = self.cursor();
+        loop {
+            cursor.borrow_and_update();
+            while let Some((_, waiters)) = self.0.open.waiters(key) {
+                if let Some(ask) = waiters.until_settled().await {
+                    return Ok(Some(ask));
+                }
+            }
+            let found = self.0.store.ask(key.clone()).await?;
+            // Another daemon may have opened it just now. Then this one hears of it soon.
+            let is_new = found.as_ref().is_some_and(|ask| ask.is_open());
+            if !is_new || cursor.changed().await.is_err() {
+                return Ok(found);
             }
         }
-        self.0.store.ask(key.clone()).await
     }
 
     /// The newest ask of a session with this digest.

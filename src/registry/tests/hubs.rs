@@ -103,6 +103,22 @@ async fn a_machine_that_is_linked_is_not_taken_for_dead() {
     let gone = "s__gone".parse().unwrap();
     until(async || two.get(&gone).await.unwrap().is_some()).await;
     let withdrawn = timeout(Duration::from_secs(20), two.until_settled(&gone)).await.unwrap().unwrap().unwrap();
-    assert!(withdrawn.was_withdrawn_by_hub());
+    assert!(withdrawn.was_withdrawn_by_hub(), "{withdrawn:?}");
     assert!(two.get(&"s__linked".parse().unwrap()).await.unwrap().unwrap().is_open());
+}
+
+#[tokio::test]
+async fn a_reader_who_comes_from_a_hub_that_is_further_has_to_list_again() {
+    let network = Network::new();
+    let (registry, store) = hub(&network, "one", false).await;
+    let _waiting = wait(&registry, ask(None)).await;
+    let newest = *registry.cursor().borrow();
+    let mut feed = registry.feed(Some(Cursor(newest.0 + 1)));
+    let next = timeout(Duration::from_secs(20), feed.next()).await.unwrap().unwrap().unwrap();
+    assert!(matches!(next, Next::Reset(cursor) if cursor == newest), "{next:?}");
+    let id = registry.get(&key()).await.unwrap().unwrap().id;
+    registry.settle(id, answered(), None).await.unwrap();
+    let next = timeout(Duration::from_secs(20), feed.next()).await.unwrap().unwrap().unwrap();
+    assert!(matches!(next, Next::Change(change) if change.cursor.0 == newest.0 + 1));
+    store.close().await;
 }
