@@ -143,6 +143,7 @@ macro_rules! conformance {
                 queries::a_list_since_a_time_is_right_although_the_clock_was_set_back,
                 queries::a_search_finds_text_in_questions_answers_notes_and_reasons,
                 queries::projects_are_listed_once_and_without_probes,
+                queries::a_very_long_project_is_kept_and_found,
                 queries::a_list_of_a_host_shows_its_asks_alone,
                 queries::a_project_is_the_same_one_only_on_the_same_host,
                 queries::old_asks_are_forgotten_open_ones_never_and_cursors_go_on,

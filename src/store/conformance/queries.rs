@@ -198,6 +198,22 @@ pub(super) async fn projects_are_listed_once_and_without_probes(world: World) {
     assert_eq!(world.store.projects().await.unwrap(), ["/a", "/b"]);
 }
 
+/// A directory with the longest path that a system allows can ask, and is found again.
+pub(super) async fn a_very_long_project_is_kept_and_found(world: World) {
+    // Names that cannot be packed into less room.
+    let name = |n: u64| format!("/{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut project: String = (1..300).map(name).collect();
+    project.truncate(4096);
+    assert_eq!(project.len(), 4096);
+    let ask = world.open_new(NewAsk { project: Some(project.clone()), ..new_ask("s__t") }).await;
+    world.settle(ask.id, answered("SQLite")).await;
+    for wanted in [project.clone(), project[..2000].to_owned()] {
+        let filter = Filter { project: Some(wanted.clone()), ..Filter::all(StateFilter::All, 10) };
+        let found: Vec<_> = world.store.list(filter).await.unwrap().asks.iter().map(|ask| ask.id).collect();
+        assert_eq!(found.len(), usize::from(wanted == project));
+    }
+}
+
 /// A list of one host shows its asks and no others, open and settled ones, with and without other fields of the filter. Probes are shown
 /// only on demand.
 pub(super) async fn a_list_of_a_host_shows_its_asks_alone(mut world: World) {

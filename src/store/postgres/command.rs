@@ -216,15 +216,29 @@ impl Command {
         record.read().map(Some)
     }
 
-    /// The command as other daemons are told of it: without what only the engine needs. `None` if it is too large for a notice.
-    pub(super) fn told(&self) -> Option<Self> {
-        let size = match &self.verb {
+    /// About how many bytes it is.
+    pub(super) fn size(&self) -> usize {
+        let unsaid = match &self.verb {
+            Verb::Open(open) => open.detail.len() + open.searched.len(),
+            Verb::Settle { searched, .. } => searched.len(),
+            Verb::Defer { .. } | Verb::Resume { .. } | Verb::Receive { .. } => 0,
+        };
+        self.told_size() + unsaid
+    }
+
+    /// About how many bytes other daemons are told.
+    fn told_size(&self) -> usize {
+        match &self.verb {
             Verb::Open(open) => open.questions.len() + open.subject.as_ref().map_or(0, String::len),
             Verb::Settle { outcome, .. } => outcome.len(),
             Verb::Receive { receipt, .. } => receipt.len(),
             Verb::Defer { .. } | Verb::Resume { .. } => 0,
-        };
-        if size > MAX_NOTICE {
+        }
+    }
+
+    /// The command as other daemons are told of it: without what only the engine needs. `None` if it is too large for a notice.
+    pub(super) fn told(&self) -> Option<Self> {
+        if self.told_size() > MAX_NOTICE {
             return None;
         }
         let mut told = self.clone();

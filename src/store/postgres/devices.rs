@@ -95,7 +95,10 @@ impl Postgres {
     }
 
     pub(in crate::store) async fn device_seen(&self, id: i64, at: Timestamp) -> Result<(), StoreError> {
-        let statement = "UPDATE answerback.devices SET last_seen_at = $3 WHERE namespace = $1 AND id = $2";
+        // It is not worth waiting for a standby.
+        let statement = "UPDATE answerback.devices SET last_seen_at = $3
+                         FROM (SELECT set_config('synchronous_commit', 'off', true)) AS quick
+                         WHERE namespace = $1 AND id = $2";
         let values = vec![id.into(), at.as_millisecond().into()];
         self.write(statement, values).await.map(drop)
     }

@@ -23,11 +23,12 @@ use super::command::{Command, Done};
 use super::error::CallError;
 use super::link::{Link, Session, Value};
 use super::notice::{Notice, Told};
-use super::rows::{self, COLUMNS, get};
+use super::rows::{self, COLUMNS, SIZE, get};
 use super::times::Times;
 
-/// How many changes are read at once.
+/// How many changes are read at once, and about how many bytes of asks with them.
 const PAGE: usize = 100;
+const PAGE_BYTES: usize = 1024 * 1024;
 
 /// What the follower hears of.
 #[derive(Debug)]
@@ -250,9 +251,14 @@ impl Follower {
             session.query(touch, &[self.namespace.as_str().into()]).await?;
         }
         let page = format!(
-            "SELECT events.cursor, events.tag, events.kind AS change, {COLUMNS} FROM answerback.events
-             LEFT JOIN answerback.asks ON asks.id = events.ask
-             WHERE events.namespace = $1 AND events.cursor > $2 ORDER BY events.cursor LIMIT {PAGE}"
+            "SELECT page.cursor, page.tag, page.change, {COLUMNS} FROM (
+                 SELECT *, sum(size) OVER (ORDER BY cursor) - size AS bytes_before FROM (
+                     SELECT events.cursor, events.tag, events.kind AS change, events.ask, coalesce({SIZE}, 0) AS size
+                     FROM answerback.events LEFT JOIN answerback.asks ON asks.id = events.ask
+                     WHERE events.namespace = $1 AND events.cursor > $2 ORDER BY events.cursor LIMIT {PAGE}
+                 ) AS sized
+             ) AS page LEFT JOIN answerback.asks ON asks.id = page.ask
+             WHERE bytes_before <= {PAGE_BYTES} ORDER BY page.cursor"
         );
         let look = "SELECT cursor, floor, (
                         SELECT tag FROM answerback.events WHERE namespace = $1 AND events.cursor = $2
@@ -260,8 +266,11 @@ impl Follower {
         loop {
             let values: [Value; 2] = [self.namespace.as_str().into(), self.cursor.into()];
             // Both go out in one send.
-            let (looked, read) = join(session.query(look, &values), session.query(&page, &values)).await;
-            if let Some(is_lost) = self.is_broken(&looked?)? {
+            let limit = self.times.query;
+            let (looked, read) = join(session.query(look, &values), session.query_within(limit, &page, &values)).await;
+            let looked = looked?;
+            let head = looked.first().map(|row| number(row, "cursor")).transpose()?;
+            if let Some(is_lost) = self.is_broken(&looked)? {
                 self.reset(&session, is_lost).await?;
                 continue;
             }
@@ -275,7 +284,7 @@ impl Follower {
             if !rows.is_empty() && self.cursor == before {
                 // The next change is gone since the look.
                 self.reset(&session, false).await?;
-            } else if rows.len() < PAGE {
+            } else if rows.is_empty() || head.is_none_or(|head| self.cursor >= head) {
                 self.is_behind = false;
                 return Ok(());
             }

@@ -250,6 +250,10 @@ async fn connect_and_prepare(
                         drop(heard.send(Input::Notice(notice.payload().to_owned())));
                     }
                 }
+                // The commit is on one machine, and nobody waits for the standby any more. That must not pass for a confirmation.
+                Some(Ok(AsyncMessage::Notice(notice))) if notice.routine() == Some("SyncRepWaitForLSN") => {
+                    return format!("PostgreSQL: {}", notice.message());
+                }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return super::error::say(&error),
                 None => return "PostgreSQL closed the connection".to_owned(),
@@ -269,7 +273,13 @@ async fn prepare(session: &mut Session, options: &PostgresOptions, role: &Role) 
         Role::Writer => options.times.call,
     };
     let limit = milliseconds(limit.mul_f32(0.8));
-    let settings = format!("SET statement_timeout = {limit}; SET search_path = pg_catalog; SET timezone = 'UTC'");
+    // Somebody may have changed the defaults of the database. A stronger `synchronous_commit` is left alone.
+    let settings = format!(
+        "SET statement_timeout = {limit}; SET search_path = pg_catalog; SET timezone = 'UTC';
+         SET default_transaction_isolation = 'read committed';
+         SELECT set_config('synchronous_commit', 'on', false)
+         WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
+    );
     session.client.batch_execute(&settings).await.map_err(unreachable)?;
     match role {
         Role::Writer => {

@@ -11,6 +11,9 @@ use super::command::storable;
 use super::link::Value;
 use super::rows::{self, COLUMNS, get, to_word};
 
+/// The longest path that is in the index of projects, in bytes.
+const INDEXED: usize = 1024;
+
 /// The statement of a list, and its values after the namespace. Only what the filter asks for is in it.
 pub(super) fn query(filter: &Filter) -> Result<(String, Vec<Value>), StoreError> {
     let mut conditions = vec!["namespace = $1".to_owned()];
@@ -23,7 +26,12 @@ pub(super) fn query(filter: &Filter) -> Result<(String, Vec<Value>), StoreError>
     };
     add("id < ?", filter.before.map(|id| id.0.into()));
     add("session = ?", filter.session.as_deref().map(plain));
-    add("project = ?", filter.project.as_deref().map(plain));
+    // With the second condition, the index can be used.
+    let project = match filter.project.as_deref() {
+        Some(project) if project.len() <= INDEXED => "project = ? AND octet_length(project) <= 1024",
+        _ => "project = ?",
+    };
+    add(project, filter.project.as_deref().map(plain));
     add("host = ?", filter.host.as_deref().map(plain));
     add("kind = ?", filter.kind.map(to_word).transpose()?.map(Value::from));
     add("outcome IS NOT NULL AND outcome_kind = ?", filter.outcome.map(to_word).transpose()?.map(Value::from));

@@ -7,7 +7,7 @@
 //!   cursors, without gaps.
 //! - One task publishes all changes in their order, those of this daemon and those of others (`follow`, `notice`).
 //! - `reader` is everything that is only read, `list` the lists; `rows` turns rows into asks.
-//! - A daemon has its name by a lease, which the writer renews. The asks of a host that is dead are ended by the others (`sweep`).
+//! - A daemon has its name by a lease (`lease`). The asks of a host that is dead are ended by the others (`sweep`).
 //! - `schema` prepares the engine, `clock` carries its time on, `options`, `password` and `tls` are the way to it.
 
 mod away;
@@ -18,6 +18,7 @@ mod devices;
 mod error;
 mod examine;
 mod follow;
+mod lease;
 mod link;
 mod list;
 mod milestones;

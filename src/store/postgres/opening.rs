@@ -11,6 +11,7 @@ use crate::store::{Sink, Snapshot, StoreError};
 
 use super::clock::Clock;
 use super::follow::{self, Follower, Input, Moment};
+use super::lease::Lease;
 use super::link::{Link, Role};
 use super::reader::Reader;
 use super::sweep::Sweeper;
@@ -90,8 +91,14 @@ impl Opening {
             is_reconnected: false,
             untold: Vec::new(),
         };
-        let (clock, host) = (self.clock.clone(), self.identity.host.clone());
-        let sweeper = Sweeper { reader: self.reader.clone(), work: work.downgrade(), clock, host };
+        let lease = Lease::new(self.identity.clone(), times, self.clock.clone(), self.failing.clone());
+        let sweeper = Sweeper {
+            reader: self.reader.clone(),
+            work: work.downgrade(),
+            clock: self.clock.clone(),
+            lease: lease.clone(),
+            host: self.identity.host.clone(),
+        };
         let writer = Writer {
             link: self.writer,
             work: wanted,
@@ -99,14 +106,14 @@ impl Opening {
             identity: self.identity,
             times,
             quotas: self.quotas,
-            clock: self.clock.clone(),
+            lease: lease.clone(),
             failing: self.failing.clone(),
             known: self.cursor,
-            start: 0,
         };
         self.thread.spawn(follower.run());
         self.thread.spawn(writer.run());
         self.thread.spawn(sweeper.run());
+        self.thread.spawn(lease.keep(self.reader.link.clone()));
         let parts = Parts {
             thread: self.thread,
             work,

@@ -13,19 +13,21 @@ use crate::store::{AskPage, Changes, Filter, HostProjects, MAX_PAGE_BYTES, Store
 use super::error::CallError;
 use super::link::{Link, Value};
 use super::list;
-use super::rows::{self, COLUMNS, get};
+use super::rows::{self, COLUMNS, SIZE, get};
 use super::times::Times;
 
 /// The most asks that are forgotten in one statement.
 const PURGED_AT_ONCE: i64 = 500;
 
-/// The projects go from one to the next in the index, not from ask to ask.
+/// The projects go from one to the next in the index, not from ask to ask. The index leaves out very long paths.
 const PROJECTS: &str = "
     WITH RECURSIVE found (project) AS (
-        SELECT min(project) FROM answerback.asks WHERE namespace = $1 AND project IS NOT NULL AND origin <> 'probe'
+        SELECT min(project) FROM answerback.asks
+        WHERE namespace = $1 AND project IS NOT NULL AND origin <> 'probe' AND octet_length(project) <= 1024
         UNION ALL
         SELECT (SELECT min(asks.project) FROM answerback.asks
-                WHERE namespace = $1 AND asks.project > found.project AND origin <> 'probe') FROM found
+                WHERE namespace = $1 AND asks.project > found.project AND origin <> 'probe'
+                    AND octet_length(asks.project) <= 1024) FROM found
         WHERE found.project IS NOT NULL
     )
     SELECT project FROM found WHERE project IS NOT NULL ORDER BY project";
@@ -33,12 +35,14 @@ const PROJECTS: &str = "
 /// The same for hosts and their projects.
 const HOSTS: &str = "
     WITH RECURSIVE found (host, project) AS (
-        (SELECT host, coalesce(project, '') FROM answerback.asks WHERE namespace = $1 AND origin <> 'probe'
+        (SELECT host, coalesce(project, '') FROM answerback.asks
+         WHERE namespace = $1 AND origin <> 'probe' AND octet_length(coalesce(project, '')) <= 1024
          ORDER BY host, coalesce(project, '') LIMIT 1)
         UNION ALL
         SELECT next.host, next.project FROM found CROSS JOIN LATERAL (
             SELECT asks.host, coalesce(asks.project, '') AS project FROM answerback.asks
-            WHERE namespace = $1 AND origin <> 'probe' AND (asks.host, coalesce(asks.project, '')) > (found.host, found.project)
+            WHERE namespace = $1 AND origin <> 'probe' AND octet_length(coalesce(asks.project, '')) <= 1024
+                AND (asks.host, coalesce(asks.project, '')) > (found.host, found.project)
             ORDER BY asks.host, coalesce(asks.project, '') LIMIT 1
         ) AS next
     )
@@ -132,35 +136,33 @@ impl Reader {
     /// A page of changes. The newest cursor and the floor are of the same moment.
     pub(super) async fn changes(&self, after: Cursor, limit: usize) -> Result<Changes, StoreError> {
         let query = format!(
-            "SELECT heads.cursor AS head, heads.floor, page.cursor, page.change, {COLUMNS} FROM answerback.heads
+            "SELECT heads.cursor AS head, heads.floor, page.cursor, page.change, page.found, {COLUMNS} FROM answerback.heads
              LEFT JOIN LATERAL (
-                 SELECT events.cursor, events.ask, events.kind AS change FROM answerback.events
-                 WHERE events.namespace = heads.namespace AND events.cursor > $2
-                     AND EXISTS (SELECT 1 FROM answerback.asks WHERE asks.id = events.ask)
-                 ORDER BY events.cursor LIMIT $3
-             ) AS page ON true
+                 SELECT *, count(*) OVER () AS found, sum(size) OVER (ORDER BY cursor) - size AS bytes_before FROM (
+                     SELECT events.cursor, events.ask, events.kind AS change, {SIZE} AS size
+                     FROM answerback.events JOIN answerback.asks ON asks.id = events.ask
+                     WHERE events.namespace = heads.namespace AND events.cursor > $2 ORDER BY events.cursor LIMIT $3
+                 ) AS sized
+             ) AS page ON bytes_before <= {MAX_PAGE_BYTES}
              LEFT JOIN answerback.asks ON asks.id = page.ask
              WHERE heads.namespace = $1 ORDER BY page.cursor"
         );
         let limit = limit.clamp(1, 1000);
         let rows = self.read(&query, vec![after.0.into(), i64::try_from(limit).unwrap_or(1000).into()]).await?;
         let mut page = Changes { changes: Vec::new(), through: after, is_end: false, is_broken_off: false };
-        let (mut looked_at, mut bytes) = (0, 0);
+        let (mut looked_at, mut found) = (0, 0);
         for row in &rows {
             let (head, floor): (i64, i64) = (get(row, "head")?, get(row, "floor")?);
             if after.0 < floor || after.0 > head {
                 return Ok(Changes { through: Cursor(head), is_end: true, is_broken_off: true, ..page });
             }
             let Some(cursor) = get::<Option<i64>>(row, "cursor")? else { break };
-            if bytes > MAX_PAGE_BYTES {
-                return Ok(page);
-            }
+            found = get(row, "found")?;
             looked_at += 1;
             page.through = Cursor(cursor);
             let Some(kind) = ChangeKind::from_name(get(row, "change")?) else { continue };
             match rows::ask(row) {
                 Ok(ask) => {
-                    bytes += ask.weight();
                     page.changes.push(Arc::new(Change {
                         cursor: Cursor(cursor),
                         kind,
@@ -171,7 +173,7 @@ impl Reader {
                 Err(error) => tracing::error!(cursor, %error, "the question of a change cannot be read"),
             }
         }
-        page.is_end = looked_at < limit && bytes <= MAX_PAGE_BYTES;
+        page.is_end = looked_at == found && looked_at < i64::try_from(limit).unwrap_or(i64::MAX);
         Ok(page)
     }
 
@@ -201,7 +203,7 @@ impl Reader {
             "DELETE FROM answerback.firsts WHERE namespace = $1 AND at < clock_timestamp() - interval '7 days'";
         self.write(forget, Vec::new()).await?;
         let day = settled_before.to_zoned(TimeZone::UTC).date().to_string();
-        let drop_days = "SELECT set_config('lock_timeout', '2s', true), answerback.drop_days_1($2::text::date)
+        let drop_days = "SELECT set_config('lock_timeout', '100ms', true), answerback.drop_days_1($2::text::date)
                          FROM answerback.heads WHERE namespace = $1";
         let dropped = self.write(drop_days, vec![day.into()]).await;
         // It can be done at any other time.

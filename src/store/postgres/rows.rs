@@ -13,6 +13,10 @@ pub(super) const COLUMNS: &str = "asks.id, asks.key, asks.host, asks.origin, ask
      asks.opened_at, asks.expires_at, asks.on_timeout, asks.racing, asks.digest, asks.asker, asks.asked_by, asks.deferred, \
      asks.outcome, asks.settled_by, asks.settled_at, asks.receipt";
 
+/// About how many bytes the columns of an ask are, as the engine counts.
+pub(super) const SIZE: &str = "octet_length(asks.questions) + coalesce(octet_length(asks.subject), 0) + coalesce(octet_length(asks.outcome), 0) \
+     + coalesce(octet_length(asks.receipt), 0)";
+
 /// An ask in the words of the engine.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record<'a> {

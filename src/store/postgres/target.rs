@@ -32,10 +32,15 @@ const ADD_ASKS: &str = "
 const COMPLETE: &str = "
     UPDATE answerback.heads SET cursor = greatest(cursor, $2) + 1, floor = greatest(cursor, $2) + 1,
         open = (SELECT count(*) FROM answerback.asks WHERE namespace = $1 AND outcome IS NULL) WHERE namespace = $1";
+const COUNTS: &str = "
+    INSERT INTO answerback.counts (namespace, host, open)
+    SELECT $1, host, count(*) FROM answerback.asks WHERE namespace = $1 AND outcome IS NULL GROUP BY host
+    ON CONFLICT (namespace, host) DO UPDATE SET open = excluded.open";
+/// Hosts that have asked are given some time until they must be there.
 const HOSTS: &str = "
-    INSERT INTO answerback.hosts (namespace, host, instance, started, version, schema, leased_to, open)
-    SELECT $1, host, '', 0, '', 1, clock_timestamp(), count(*) FROM answerback.asks
-    WHERE namespace = $1 AND outcome IS NULL GROUP BY host ON CONFLICT (namespace, host) DO UPDATE SET open = excluded.open";
+    INSERT INTO answerback.hosts (namespace, host, instance, started, version, schema, leased_to)
+    SELECT namespace, host, '', 0, '', 1, clock_timestamp() FROM answerback.counts WHERE namespace = $1
+    ON CONFLICT (namespace, host) DO NOTHING";
 const IDS: &str = "SELECT setval('answerback.ask_ids', (SELECT max(id) FROM answerback.asks))
     FROM answerback.heads WHERE namespace = $1 AND EXISTS (SELECT 1 FROM answerback.asks)";
 
@@ -146,6 +151,7 @@ impl Target {
             self.run(statement, &[(&milestone.name(), Type::TEXT)])?;
         }
         self.run(COMPLETE, &[(&belongings.cursor, Type::INT8)])?;
+        self.run(COUNTS, &[])?;
         self.run(HOSTS, &[])?;
         self.run(IDS, &[]).map(drop)
     }

@@ -6,6 +6,7 @@ mod encrypted;
 mod faults;
 mod leases;
 mod model;
+mod outages;
 mod people;
 mod proxy;
 mod statements;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::ask::samples::new_ask;
-use crate::ask::{Answer, Change, Outcome};
+use crate::ask::{Answer, Change, Origin, Outcome};
 use crate::store;
 use crate::store::conformance::Place;
 use crate::store::{Snapshot, Update};
@@ -158,6 +159,11 @@ impl Hub {
     }
 }
 
+/// What an agent asks, which must wait for the answer.
+fn of_agent(key: &str) -> NewAsk {
+    NewAsk { origin: Origin::ClaudeCode, ..new_ask(key) }
+}
+
 fn answered(text: &str) -> Outcome {
     let answers = [("Which database, 0?".to_owned(), text.to_owned())].into_iter().collect();
     Outcome::Answered(Answer { answers, notes: Default::default(), edited: None })
@@ -177,6 +183,7 @@ fn short() -> Times {
         lease: ms(1500),
         renewal: ms(200),
         dead: ms(1000),
+        days: ms(200),
         ..Times::default()
     }
 }

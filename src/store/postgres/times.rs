@@ -24,6 +24,8 @@ pub(super) struct Times {
     pub(super) renewal: Duration,
     /// How long after its lease the asks of a host are left alone.
     pub(super) dead: Duration,
+    /// How often to look whether there is a place for the changes of the next days. There is one for three days.
+    pub(super) days: Duration,
 }
 
 impl Default for Times {
@@ -39,6 +41,7 @@ impl Default for Times {
             lease: Duration::from_secs(15),
             renewal: Duration::from_secs(5),
             dead: Duration::from_secs(120),
+            days: Duration::from_secs(60 * 60),
         }
     }
 }

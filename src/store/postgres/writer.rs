@@ -8,23 +8,25 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::store::StoreError;
 
-use super::clock::Clock;
 use super::command::{Command, Done};
 use super::error::CallError;
 use super::follow::{Input, OwnBatch, OwnResult, Verdict};
+use super::lease::Lease;
 use super::link::{Link, Session};
 use super::notice::Notice;
 use super::rows::get;
-use super::times::{Times, milliseconds};
+use super::times::Times;
 
 /// The most commands that share one commit: bounds how long the first of them waits for the last.
 const MAX_BATCH: usize = 256;
+/// The same for their size. One command may be larger.
+const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) const APPLY: &str = "SELECT * FROM answerback.apply_1($1, $2, $3, $4, $5, $6, $7, $8)";
 pub(super) const APPLY_TYPES: [Type; 8] =
@@ -94,13 +96,26 @@ pub(super) struct Writer {
     pub(super) identity: Identity,
     pub(super) times: Times,
     pub(super) quotas: Quotas,
-    pub(super) clock: Clock,
+    pub(super) lease: Lease,
     /// Set when the store cannot go on.
     pub(super) failing: watch::Sender<Option<StoreError>>,
     /// A cursor that the engine had before anything that is sent now.
     pub(super) known: i64,
-    /// When this instance was started, by the engine. 0 if it has no lease yet.
-    pub(super) start: i64,
+}
+
+/// A command that may have been sent before.
+#[derive(Debug, Clone, Copy)]
+struct Attempt {
+    /// When it was sent for the first time.
+    started: Instant,
+    /// Whether the reply to an earlier sending was lost.
+    is_repeated: bool,
+}
+
+impl Attempt {
+    fn first() -> Self {
+        Self { started: Instant::now(), is_repeated: false }
+    }
 }
 
 #[derive(Serialize)]
@@ -112,37 +127,22 @@ struct Numbered<'a> {
 
 impl Writer {
     pub(super) async fn run(mut self) {
-        let mut renewal_at = Instant::now();
-        loop {
-            let work = tokio::select! {
-                biased;
-                () = sleep_until(renewal_at) => {
-                    let is_renewed = self.renew().await;
-                    renewal_at = Instant::now() + if is_renewed { self.times.renewal } else { self.times.last_pause };
-                    continue;
-                }
-                work = self.work.recv() => work,
-            };
-            let Some(mut work) = work else { return };
-            let mut batch = Vec::new();
-            let closing = loop {
+        let mut work = Vec::new();
+        while self.work.recv_many(&mut work, MAX_BATCH).await > 0 {
+            let (mut batch, mut bytes, mut closing) = (Vec::new(), 0, None);
+            for work in work.drain(..) {
                 match work {
-                    Work::Command(pending) => batch.push(pending),
-                    Work::Close(done) => break Some(done),
-                }
-                match self.work.try_recv() {
-                    Ok(next) if batch.len() < MAX_BATCH => work = next,
-                    Ok(next) => {
-                        // One more than fits: it goes with this batch all the same, rather than back to the queue.
-                        work = next;
-                        if let Work::Command(pending) = work {
-                            batch.push(pending);
-                            break None;
+                    Work::Command(pending) => {
+                        bytes += pending.command.size();
+                        batch.push(pending);
+                        if bytes > MAX_BATCH_BYTES {
+                            self.send(std::mem::take(&mut batch)).await;
+                            bytes = 0;
                         }
                     }
-                    Err(_) => break None,
+                    Work::Close(done) => closing = Some(done),
                 }
-            };
+            }
             self.send(batch).await;
             if let Some(done) = closing {
                 drop(self.follower.send(Input::Close(done)));
@@ -158,10 +158,10 @@ impl Writer {
                 return refuse(batch, &error);
             }
             match self.link.session(self.times.unsent).await {
-                Ok(session) if self.start != 0 || self.lease(&session).await => {
+                Ok(session) if self.lease.was_taken() || self.lease.renew(&session).await => {
                     batch.retain(|pending| pending.stage.go_to(Stage::SENT));
                     if !batch.is_empty() {
-                        self.commit(session, batch).await;
+                        self.commit(session, batch, Attempt::first()).await;
                     }
                     return;
                 }
@@ -174,15 +174,15 @@ impl Writer {
     }
 
     /// Runs a batch until the engine has confirmed or refused it, or until there is no time left.
-    async fn commit(&mut self, mut session: Arc<Session>, batch: Vec<Pending>) {
-        let (started, known) = (Instant::now(), self.known);
+    async fn commit(&mut self, mut session: Arc<Session>, batch: Vec<Pending>, attempt: Attempt) {
+        let Attempt { started, mut is_repeated } = attempt;
+        let known = self.known;
         let commands: Vec<_> =
             batch.iter().enumerate().map(|(n, pending)| Numbered { n, command: &pending.command }).collect();
         let commands = match serde_json::to_string(&commands) {
             Ok(commands) => commands,
             Err(error) => return refuse(batch, &StoreError::Failed(error.to_string())),
         };
-        let mut is_repeated = false;
         loop {
             let identity = &self.identity;
             let values = [
@@ -201,9 +201,17 @@ impl Writer {
                     // It cannot be: the function has given these rows.
                     Err(error) => return self.fail(error),
                 },
-                Err(CallError::Refused(error)) if !is_repeated => return self.refused(session, batch, error).await,
+                // One command that fails leaves the others of its batch alone: they are tried again one by one.
+                Err(CallError::Refused(error)) if batch.len() > 1 && !matches!(error, StoreError::Busy(_)) => {
+                    for pending in batch {
+                        let attempt = Attempt { started, is_repeated };
+                        Box::pin(self.commit(Arc::clone(&session), vec![pending], attempt)).await;
+                    }
+                    return;
+                }
+                Err(CallError::Refused(error)) if !is_repeated => return refuse(batch, &error),
                 Err(CallError::NameTaken) => {
-                    if !self.lease(&session).await && self.failing.borrow().is_some() {
+                    if !self.lease.renew(&session).await && self.failing.borrow().is_some() {
                         let unknown =
                             || StoreError::Unknown("another daemon has taken the name of this one".to_owned());
                         return refuse(batch, &if is_repeated { unknown() } else { StoreError::Closed });
@@ -226,16 +234,6 @@ impl Writer {
                 }
                 _ => return refuse(batch, &StoreError::Unreachable(why)),
             }
-        }
-    }
-
-    /// One command that fails leaves the others of its batch alone: they are tried again one by one.
-    async fn refused(&mut self, session: Arc<Session>, batch: Vec<Pending>, error: StoreError) {
-        if batch.len() == 1 || matches!(error, StoreError::Busy(_)) {
-            return refuse(batch, &error);
-        }
-        for pending in batch {
-            Box::pin(self.commit(Arc::clone(&session), vec![pending])).await;
         }
     }
 
@@ -282,48 +280,6 @@ impl Writer {
                 tracing::warn!(?error, "the other daemons are not told of a change");
             }
         });
-    }
-
-    async fn renew(&mut self) -> bool {
-        match self.link.session_now() {
-            Some(session) => self.lease(&session).await,
-            None => false,
-        }
-    }
-
-    /// Takes the name of this host, or renews the lease. Sets the clock by the way.
-    async fn lease(&mut self, session: &Session) -> bool {
-        let sent = Instant::now();
-        let Identity { namespace, host, instance, .. } = &self.identity;
-        let values = [
-            namespace.as_str().into(),
-            host.as_str().into(),
-            instance.as_str().into(),
-            env!("CARGO_PKG_VERSION").into(),
-            self.start.into(),
-            milliseconds(self.times.lease).into(),
-        ];
-        let rows = session.query("SELECT * FROM answerback.lease_1($1, $2, $3, $4, $5, $6)", &values).await;
-        let row = match rows.as_deref() {
-            Ok([row, ..]) => row,
-            Ok([]) => {
-                tracing::error!(host, "another daemon has taken the name of this one");
-                self.fail(StoreError::Closed);
-                return false;
-            }
-            Err(error) => {
-                tracing::warn!(?error, "the lease of this daemon is not renewed");
-                return false;
-            }
-        };
-        match (get(row, "clock_us"), get(row, "start")) {
-            (Ok(engine), Ok(start)) => {
-                self.clock.set(engine, sent);
-                self.start = start;
-                true
-            }
-            _ => false,
-        }
     }
 
     fn fail(&self, error: StoreError) {

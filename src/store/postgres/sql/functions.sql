@@ -5,7 +5,8 @@ CREATE FUNCTION answerback.today_1() RETURNS date LANGUAGE sql STABLE AS $$
     SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date
 $$;
 
--- Makes the partitions of today and of the next days.
+-- Makes the partitions of today and of the next days. A table that is made apart and then attached keeps nobody waiting, neither a writer nor
+-- a backup. A partition that is made in its place would wait for all of them, and all others would wait for it.
 CREATE FUNCTION answerback.make_days_1() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     first date;
@@ -16,21 +17,27 @@ BEGIN
         name := 'events_' || to_char(first, 'YYYYMMDD');
         IF to_regclass('answerback.' || name) IS NULL THEN
             PERFORM pg_advisory_xact_lock(hashtextextended('answerback.days', 0));
-            EXECUTE format('CREATE TABLE IF NOT EXISTS answerback.%I PARTITION OF answerback.events FOR VALUES FROM (%L) TO (%L)',
-                name, first, first + 1);
+            -- Another daemon may have made it meanwhile.
+            IF to_regclass('answerback.' || name) IS NULL THEN
+                PERFORM set_config('synchronous_commit', 'off', true);
+                EXECUTE format('CREATE TABLE answerback.%I (LIKE answerback.events INCLUDING ALL)', name);
+                EXECUTE format('ALTER TABLE answerback.events ATTACH PARTITION answerback.%I FOR VALUES FROM (%L) TO (%L)',
+                    name, first, first + 1);
+            END IF;
         END IF;
     END LOOP;
 END
 $$;
 
 -- Drops the partitions of days before a day, and moves the floors to the newest change in them. Yesterday always stays. It takes the locks
--- in the same order as writers do.
+-- in the same order as writers do: first the heads, then the changes.
 CREATE FUNCTION answerback.drop_days_1(before date) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     part    record;
     dropped integer := 0;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('answerback.days', 0));
+    PERFORM 1 FROM answerback.heads ORDER BY namespace FOR UPDATE;
     FOR part IN
         SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
         WHERE inhparent = 'answerback.events'::regclass AND relname ~ '^events_[0-9]{8}$'
@@ -51,7 +58,7 @@ $$;
 -- told then later on. An instance whose name was taken by a later one gets no rows. One that is not known any more, because an older copy
 -- of the tables took the place of these, gets its name back.
 CREATE FUNCTION answerback.lease_1(ns text, me text, my_instance text, my_version text, my_start bigint, lease_ms bigint)
-RETURNS TABLE (clock_us bigint, start bigint, head bigint, standbys text) LANGUAGE plpgsql AS $$
+RETURNS TABLE (clock_us bigint, start bigint) LANGUAGE plpgsql AS $$
 DECLARE
     until_then timestamptz := clock_timestamp() + lease_ms * interval '1 millisecond';
 BEGIN
@@ -65,39 +72,39 @@ BEGIN
             my_start := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
             my_start := greatest(my_start, (SELECT started + 1 FROM answerback.hosts WHERE namespace = ns AND host = me));
         END IF;
-        INSERT INTO answerback.hosts AS known (namespace, host, instance, started, version, schema, leased_to)
+        INSERT INTO answerback.hosts AS before (namespace, host, instance, started, version, schema, leased_to)
         VALUES (ns, me, my_instance, my_start, my_version, 1, until_then)
         ON CONFLICT (namespace, host) DO UPDATE
             SET instance = my_instance, started = my_start, version = my_version, schema = 1, leased_to = until_then
-            WHERE known.started < my_start;
+            WHERE before.started < my_start;
         IF NOT FOUND THEN
             RETURN;
         END IF;
     END IF;
     RETURN QUERY
-        SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
-            (SELECT started FROM answerback.hosts WHERE namespace = ns AND host = me),
-            heads.cursor, current_setting('synchronous_standby_names')
-        FROM answerback.heads WHERE namespace = ns;
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, started
+        FROM answerback.hosts WHERE namespace = ns AND host = me;
 END
 $$;
 
--- Renews the leases of edges. A name that a daemon has is left alone. Writers lock the rows of hosts in any order, but after the head. So
--- does this, and nobody waits for anybody in a circle.
+-- Renews the leases of edges. A name that a daemon has is left alone. The rows are locked in the same order by everybody.
 CREATE FUNCTION answerback.keep_hosts_1(ns text, edges text[], lease_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    PERFORM 1 FROM answerback.heads WHERE namespace = ns FOR UPDATE;
-    INSERT INTO answerback.hosts AS known (namespace, host, instance, started, version, schema, leased_to)
-    SELECT ns, edge, '', 0, '', 1, clock_timestamp() + lease_ms * interval '1 millisecond' FROM unnest(edges) AS edge
-    ON CONFLICT (namespace, host) DO UPDATE SET leased_to = excluded.leased_to WHERE known.instance = '';
+    INSERT INTO answerback.hosts AS before (namespace, host, instance, started, version, schema, leased_to)
+    SELECT ns, edge, '', 0, '', 1, clock_timestamp() + lease_ms * interval '1 millisecond' FROM unnest(edges) AS edge ORDER BY edge
+    ON CONFLICT (namespace, host) DO UPDATE SET leased_to = excluded.leased_to WHERE before.instance = '';
 END
 $$;
 
--- The hosts with open asks that have been dead for longer than this.
-CREATE FUNCTION answerback.dead_hosts_1(ns text, grace_ms bigint) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT host FROM answerback.hosts
-    WHERE namespace = ns AND open > 0 AND leased_to + grace_ms * interval '1 millisecond' < clock_timestamp()
+-- The other hosts with open asks that have been dead for longer than this. An edge whose link was lost at once may have no lease.
+CREATE FUNCTION answerback.dead_hosts_1(ns text, me text, grace_ms bigint) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT counts.host FROM answerback.counts LEFT JOIN answerback.hosts USING (namespace, host)
+    WHERE counts.namespace = ns AND counts.host <> me AND counts.open > 0
+      AND coalesce(leased_to, (
+          SELECT to_timestamp(max(opened_at) / 1000.0) FROM answerback.asks
+          WHERE asks.namespace = ns AND asks.host = counts.host AND asks.outcome IS NULL
+      )) + grace_ms * interval '1 millisecond' < clock_timestamp()
 $$;
 
 -- Continues the order of changes beyond everything that anybody has seen, unless it is whole: somebody has seen a change that is not there.
@@ -132,7 +139,8 @@ DECLARE
     head    answerback.heads;
     c       record;
     life    record;
-    my_open integer;
+    my_open integer := 0;
+    was_open integer;
     owner   text;
     of_host integer;
     change  text;
@@ -141,10 +149,12 @@ DECLARE
     room    integer := 65536;
 BEGIN
     SELECT * INTO STRICT head FROM answerback.heads WHERE namespace = ns FOR UPDATE;
-    SELECT open INTO my_open FROM answerback.hosts WHERE namespace = ns AND host = me AND instance = my_instance;
-    IF NOT FOUND THEN
+    -- Whoever takes a name locks the head, too.
+    IF NOT EXISTS (SELECT 1 FROM answerback.hosts WHERE namespace = ns AND host = me AND instance = my_instance) THEN
         RAISE EXCEPTION 'another daemon has taken the name %', me USING ERRCODE = 'AB001';
     END IF;
+    SELECT coalesce(max(open), 0) INTO was_open FROM answerback.counts WHERE namespace = ns AND host = me;
+    my_open := was_open;
     FOR c IN
         SELECT * FROM json_to_recordset(commands::json) AS command (
             n integer, tag bigint, verb text, at bigint, id bigint, dead_for bigint, milestone text,
@@ -174,7 +184,7 @@ BEGIN
             -- An edge asks through a hub.
             owner := coalesce(c.host, me);
             of_host := CASE WHEN owner = me THEN my_open
-                ELSE coalesce((SELECT hosts.open FROM answerback.hosts WHERE namespace = ns AND hosts.host = owner), 0) END;
+                ELSE coalesce((SELECT counts.open FROM answerback.counts WHERE namespace = ns AND counts.host = owner), 0) END;
             SELECT id, stands INTO life FROM answerback.asks
             WHERE namespace = ns AND key = c.key ORDER BY id DESC LIMIT 1;
             IF FOUND AND life.stands THEN
@@ -194,9 +204,8 @@ BEGIN
                 IF owner = me THEN
                     my_open := my_open + 1;
                 ELSE
-                    INSERT INTO answerback.hosts AS known (namespace, host, instance, started, version, schema, leased_to, open)
-                    VALUES (ns, owner, '', 0, '', 1, clock_timestamp(), 1)
-                    ON CONFLICT (namespace, host) DO UPDATE SET open = known.open + 1;
+                    INSERT INTO answerback.counts AS before (namespace, host, open) VALUES (ns, owner, 1)
+                    ON CONFLICT (namespace, host) DO UPDATE SET open = before.open + 1;
                 END IF;
                 change := 'ask.opened';
             END IF;
@@ -216,7 +225,7 @@ BEGIN
                 IF life.host = me THEN
                     my_open := my_open - 1;
                 ELSE
-                    UPDATE answerback.hosts SET open = open - 1 WHERE namespace = ns AND host = life.host;
+                    UPDATE answerback.counts SET open = open - 1 WHERE namespace = ns AND host = life.host;
                 END IF;
                 -- The doctor's own questions prove nothing.
                 IF life.origin = 'probe' THEN
@@ -250,7 +259,10 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     UPDATE answerback.heads SET cursor = head.cursor, tag = head.tag, open = head.open WHERE namespace = ns;
-    UPDATE answerback.hosts SET open = my_open WHERE namespace = ns AND host = me AND open <> my_open;
+    IF my_open <> was_open THEN
+        INSERT INTO answerback.counts (namespace, host, open) VALUES (ns, me, my_open)
+        ON CONFLICT (namespace, host) DO UPDATE SET open = my_open;
+    END IF;
     n := NULL;
     status := 'head';
     ask := NULL;

@@ -58,9 +58,12 @@ CREATE UNIQUE INDEX asks_open ON answerback.asks (namespace, key) WHERE outcome 
 CREATE INDEX asks_open_session ON answerback.asks (namespace, session) WHERE outcome IS NULL;
 CREATE INDEX asks_key ON answerback.asks (namespace, key, id);
 CREATE INDEX asks_session ON answerback.asks (namespace, session, id);
-CREATE INDEX asks_project ON answerback.asks (namespace, project, id) WHERE project IS NOT NULL AND origin <> 'probe';
+-- The entries of an index are short. A longer path is found without it.
+CREATE INDEX asks_project ON answerback.asks (namespace, project, id)
+    WHERE project IS NOT NULL AND origin <> 'probe' AND octet_length(project) <= 1024;
 CREATE INDEX asks_host ON answerback.asks (namespace, host, id);
-CREATE INDEX asks_host_project ON answerback.asks (namespace, host, (coalesce(project, ''))) WHERE origin <> 'probe';
+CREATE INDEX asks_host_project ON answerback.asks (namespace, host, (coalesce(project, '')))
+    WHERE origin <> 'probe' AND octet_length(coalesce(project, '')) <= 1024;
 CREATE INDEX asks_kind ON answerback.asks (namespace, kind, id);
 CREATE INDEX asks_outcome ON answerback.asks (namespace, outcome_kind, id) WHERE outcome IS NOT NULL;
 CREATE INDEX asks_settled ON answerback.asks (namespace, settled_at) WHERE outcome IS NOT NULL;
@@ -87,7 +90,15 @@ CREATE TABLE answerback.hosts (
     version   text NOT NULL,
     schema    integer NOT NULL,
     leased_to timestamptz NOT NULL,
-    open      integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (namespace, host)
+) WITH (fillfactor = 10);
+
+-- How many asks of each host are open. It is apart from the leases: a writer keeps its rows locked until a standby has its commit, and no
+-- lease may end because of that.
+CREATE TABLE answerback.counts (
+    namespace text COLLATE "C" NOT NULL,
+    host      text COLLATE "C" NOT NULL,
+    open      integer NOT NULL,
     PRIMARY KEY (namespace, host)
 ) WITH (fillfactor = 10);
 

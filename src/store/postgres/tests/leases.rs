@@ -3,11 +3,7 @@
 use jiff::SignedDuration;
 
 use super::*;
-use crate::ask::{Channel, OnTimeout, Origin};
-
-fn of_agent(key: &str) -> NewAsk {
-    NewAsk { origin: Origin::ClaudeCode, ..new_ask(key) }
-}
+use crate::ask::{Channel, OnTimeout};
 
 #[tokio::test]
 async fn statement_11_the_asks_of_a_dead_hub_are_ended_by_the_others_after_a_while() {
