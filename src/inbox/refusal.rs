@@ -82,7 +82,9 @@ impl From<OpenError> for Refusal {
         match error {
             OpenError::Full => Self::Full,
             // A program's key is new, so nobody else has asked under it.
-            OpenError::OtherQuestions | OpenError::OtherAsker => Self::NoKey(error.to_string()),
+            OpenError::OtherQuestions | OpenError::OtherAsker | OpenError::OtherMachine => {
+                Self::NoKey(error.to_string())
+            }
             OpenError::Store(error) => Self::Store(error),
         }
     }

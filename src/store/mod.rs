@@ -168,6 +168,19 @@ impl Store {
         }
     }
 
+    /// Whether this is the name of a daemon of this store, now or before, and not of an edge.
+    pub async fn is_daemon(&self, host: &Host) -> Result<bool, StoreError> {
+        match &self.0 {
+            // There is only one daemon. It may have had another name, but not that of a machine with a host token.
+            Backend::Sqlite(store) => {
+                let devices = store.devices(self.now()).await?;
+                Ok(!devices.iter().any(|device| device.kind == DeviceKind::Host && device.name == host.as_str()))
+            }
+            Backend::Postgres(store) => store.is_daemon(host).await,
+            Backend::Hub(_) => Ok(host == self.host()),
+        }
+    }
+
     /// The hub, if this daemon is an edge.
     pub fn hub(&self) -> Option<HubState> {
         match &self.0 {

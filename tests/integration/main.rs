@@ -31,6 +31,7 @@ mod edge;
 mod edge_access;
 mod edge_commands;
 mod edge_faults;
+mod edge_keys;
 mod edge_shared;
 mod events;
 mod export;
