@@ -336,6 +336,15 @@ impl Access {
         Ok(devices.len())
     }
 
+    /// Whether a caller who was identified before is still let in. If other daemons use the store, this looks there, and their rights are
+    /// what they are there from now on.
+    pub async fn is_signed_in(&self, caller: &Caller) -> Result<bool, StoreError> {
+        match caller.device() {
+            Some(id) => self.0.devices.is_signed_in(id).await,
+            None => Ok(true),
+        }
+    }
+
     /// Returns when the device is signed out, at once if it was before.
     pub fn revoked(&self, id: i64) -> impl Future<Output = ()> + Send + use<> {
         self.0.devices.revoked(id)

@@ -67,6 +67,7 @@ mod page;
 mod pairing;
 mod people;
 mod people_command;
+mod people_hubs;
 mod people_leaks;
 mod perhaps;
 mod permission;

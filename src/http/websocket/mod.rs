@@ -7,6 +7,7 @@
 mod bucket;
 mod conversation;
 pub(super) mod description;
+mod frames;
 mod holders;
 mod subscription;
 
