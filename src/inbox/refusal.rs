@@ -33,6 +33,8 @@ pub enum Refusal {
     NotYours,
     /// Too many questions are open.
     Full,
+    /// This person or device has so many questions open.
+    FullForOne(usize),
     /// Somebody answered first, and differently.
     Conflict(Arc<Ask>),
     /// The ask ended without an answer.

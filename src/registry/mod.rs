@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::{broadcast, mpsc, watch};
 
-use crate::ask::{Ask, AskId, AskKey, Cursor, Host, NewAsk, Outcome, Settlement, Source, Verdict};
+use crate::ask::{Ask, AskId, AskKey, Cursor, Host, NewAsk, Origin, Outcome, Settlement, Source, Verdict};
 use crate::store::{
     AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError, Update,
 };
@@ -48,6 +48,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const RETURN_GRACE: Duration = Duration::from_secs(10);
 /// Limits that ordinary use never reaches. Beyond them, the asker shows its own dialog.
 pub const MAX_OPEN: usize = 10_000;
+/// Programs leave this part of the places to hooks. An agent that cannot ask goes on without a person who knows.
+const PART_FOR_HOOKS: usize = 10;
 pub const MAX_OPEN_PER_SESSION: u32 = 64;
 
 /// The one handle to all open asks; cheap to clone.
@@ -240,8 +242,9 @@ impl Registry {
     async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
+            let places = registry.places_for(new.origin);
             // Each machine has its own share. To count it takes long, and is hardly ever needed.
-            let is_full = registry.0.open.len() >= MAX_OPEN && registry.count_open(registry.host()) >= MAX_OPEN;
+            let is_full = registry.0.open.len() >= places && registry.count_open(registry.host()) >= places;
             let limit = if is_full { 0 } else { MAX_OPEN_PER_SESSION };
             match registry.0.store.open_ask(Arc::clone(&new), registry.0.store.now(), limit).await? {
                 Opened::Full => Err(OpenError::Full),
@@ -258,6 +261,17 @@ impl Registry {
         });
         // A task without a result was cancelled because the daemon ends.
         opening.await.unwrap_or(Err(OpenError::Store(StoreError::Closed)))
+    }
+
+    /// How many asks of this machine may be open when one more is opened.
+    fn places_for(&self, origin: Origin) -> usize {
+        let all = self.0.store.max_open().map_or(MAX_OPEN, |most| most.min(MAX_OPEN));
+        if origin == Origin::Program { all - all / PART_FOR_HOOKS } else { all }
+    }
+
+    /// Whether the newest life of a key is open.
+    pub fn is_open(&self, key: &AskKey) -> bool {
+        self.0.open.get(key).is_some()
     }
 
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, from this call or an earlier one.

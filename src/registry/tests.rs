@@ -211,6 +211,17 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
     assert!(registry.get(&theirs).await.unwrap().unwrap().is_open());
 }
 
+#[tokio::test]
+async fn programs_leave_some_places_to_hooks() {
+    let (_dir, opening, mut snapshot) = in_scratch_dir();
+    let program = |n| Ask { origin: Origin::Program, ..crate::ask::samples::ask(n, &format!("p{n}__t"), "shop", 1) };
+    snapshot.open = (0..9_000).map(program).collect();
+    let (registry, _store) = Registry::start(opening, snapshot).unwrap();
+    let refused = registry.open(NewAsk { origin: Origin::Program, ..ask(None) }).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Full), "{refused}");
+    assert!(registry.open(ask(None)).await.unwrap().is_open());
+}
+
 /// What can happen to the questions of one session, in any order.
 #[derive(Debug, Clone, Copy)]
 enum Step {

@@ -18,6 +18,7 @@ mod conformance;
 mod device;
 mod error;
 mod hub;
+mod machines;
 mod migrate;
 mod milestone;
 mod person;
@@ -165,19 +166,6 @@ impl Store {
             // Its only daemon knows its links.
             Backend::Sqlite(_) | Backend::Hub(_) => Ok(()),
             Backend::Postgres(store) => store.keep_hosts(&hosts).await,
-        }
-    }
-
-    /// Whether this is the name of a daemon of this store, now or before, and not of an edge.
-    pub async fn is_daemon(&self, host: &Host) -> Result<bool, StoreError> {
-        match &self.0 {
-            // There is only one daemon. It may have had another name, but not that of a machine with a host token.
-            Backend::Sqlite(store) => {
-                let devices = store.devices(self.now()).await?;
-                Ok(!devices.iter().any(|device| device.kind == DeviceKind::Host && device.name == host.as_str()))
-            }
-            Backend::Postgres(store) => store.is_daemon(host).await,
-            Backend::Hub(_) => Ok(host == self.host()),
         }
     }
 

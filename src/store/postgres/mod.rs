@@ -58,6 +58,7 @@ pub use options::PostgresOptions;
 use reader::Reader;
 pub(super) use target::Target;
 use thread::StoreThread;
+pub(super) use writer::MAX_OPEN_OF_HOST;
 use writer::{Pending, Stage, Work};
 
 /// See [`super::Store`].
