@@ -69,6 +69,7 @@ mod people;
 mod people_command;
 mod people_hubs;
 mod people_leaks;
+mod people_limits;
 mod perhaps;
 mod permission;
 mod permission_tool;
