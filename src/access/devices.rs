@@ -78,6 +78,11 @@ impl Devices {
         self.store.host()
     }
 
+    /// Whether a daemon of this store has the name, and not only an edge.
+    pub(super) async fn is_daemon(&self, host: &Host) -> Result<bool, StoreError> {
+        Ok(host == self.store.host() || self.store.is_daemon(host).await?)
+    }
+
     /// The device with this token. It counts as seen.
     pub(super) async fn find(&self, token: TokenHash) -> Result<Option<Device>, StoreError> {
         let now = self.store.now();
