@@ -43,7 +43,6 @@ fn a_permission_of_the_hub_is_not_given_by_an_answer_to_one_of_an_edge() {
     answer(&fleet.hub, "s__t", "Allow once", &json!({})).expect(200);
     assert_eq!(on_edge.reply()["decision"]["behavior"], "allow");
     fleet.hub.assert_open(&own);
-    // What the agent of the hub reports says nothing about the edge.
     answer(&fleet.hub, &own, "Deny", &json!({})).expect(200);
     assert_eq!(on_hub.reply()["decision"]["behavior"], "deny");
 }
