@@ -78,6 +78,11 @@ impl Devices {
         self.store.host()
     }
 
+    /// Whether a daemon of this store has the name, and not only an edge.
+    pub(super) async fn is_daemon(&self, host: &Host) -> Result<bool, StoreError> {
+        Ok(host == self.store.host() || self.store.is_daemon(host).await?)
+    }
+
     /// The device with this token. It counts as seen.
     pub(super) async fn find(&self, token: TokenHash) -> Result<Option<Device>, StoreError> {
         let now = self.store.now();
@@ -137,6 +142,21 @@ impl Devices {
         }
     }
 
+    /// Whether a device is signed in at this moment. Another daemon of the store may have signed it out, or changed what its person may do.
+    /// What is found out counts for everything that is open here.
+    pub(super) async fn is_signed_in(&self, id: i64) -> Result<bool, StoreError> {
+        if self.revoked.borrow().contains(&id) {
+            return Ok(false);
+        }
+        if !self.store.is_shared() {
+            return Ok(true);
+        }
+        let found = look(&self.store, &self.people).await?;
+        let is_in = found.ids.contains(&id);
+        note(&self.listed, found);
+        Ok(is_in)
+    }
+
     /// Begins to look for what other daemons of the store do to devices.
     fn look_elsewhere(&self) {
         if self.store.is_shared() {
@@ -147,24 +167,34 @@ impl Devices {
     }
 }
 
-/// Lists the devices again and again, for as long as somebody wants to know. If another daemon has changed what a person may do, that
-/// counts here, too.
+/// Lists the devices. If another daemon has changed what a person may do, that counts here, too.
+async fn look(store: &Store, people: &People) -> Result<Listed, StoreError> {
+    let begun = Instant::now();
+    let devices = store.devices(store.now()).await?;
+    devices.iter().filter_map(|device| device.person.as_ref()).for_each(|person| drop(people.rights_of(person)));
+    Ok(Listed { begun, ids: devices.iter().map(|device| device.id).collect() })
+}
+
+/// Tells everybody who is connected, unless a later look was faster.
+fn note(listed: &watch::Sender<Option<Listed>>, found: Listed) {
+    listed.send_if_modified(|known| {
+        let is_newer = known.as_ref().is_none_or(|known| known.begun < found.begun);
+        if is_newer {
+            *known = Some(found);
+        }
+        is_newer
+    });
+}
+
+/// Lists the devices again and again, for as long as somebody wants to know.
 async fn keep_listed(store: Store, people: People, listed: watch::Sender<Option<Listed>>) {
     loop {
         tokio::time::sleep(LOOK).await;
         if listed.receiver_count() == 0 {
             continue;
         }
-        let begun = Instant::now();
-        match store.devices(store.now()).await {
-            Ok(devices) => {
-                let ids = devices.iter().map(|device| device.id).collect();
-                devices
-                    .iter()
-                    .filter_map(|device| device.person.as_ref())
-                    .for_each(|person| drop(people.rights_of(person)));
-                listed.send_replace(Some(Listed { begun, ids }));
-            }
+        match look(&store, &people).await {
+            Ok(found) => note(&listed, found),
             Err(StoreError::Closed) => return,
             Err(error) => tracing::warn!(%error, "it is not known whether devices were signed out"),
         }

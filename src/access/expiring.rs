@@ -36,6 +36,21 @@ impl<T> Expiring<T> {
         entries.push(Entry { value, added_at: now });
     }
 
+    /// Adds a value of which there may be only so many that `is_alike` recognises. The oldest of these gives way first.
+    pub fn add_one_of(&self, value: T, most: usize, is_alike: impl Fn(&T) -> bool, now: Instant) {
+        let mut entries = self.entries();
+        entries.retain(|entry| self.is_live(entry, now));
+        let alike = entries.iter().filter(|entry| is_alike(&entry.value)).count();
+        let mut surplus = (alike + 1).saturating_sub(most);
+        entries.retain(|entry| {
+            let gives_way = surplus > 0 && is_alike(&entry.value);
+            surplus -= usize::from(gives_way);
+            !gives_way
+        });
+        drop(entries);
+        self.add(value, now);
+    }
+
     /// Removes the value that `is_it` recognises, and returns it unless it has expired.
     pub fn take(&self, now: Instant, is_it: impl Fn(&T) -> bool) -> Option<T> {
         let mut entries = self.entries();

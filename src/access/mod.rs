@@ -155,15 +155,24 @@ impl Access {
             return Ok(Some(Caller::Hook));
         }
         let device = self.0.devices.find(presented).await?;
-        Ok(device.and_then(|device| match device.kind {
-            DeviceKind::Host => Some(Caller::Host { id: device.id, host: Host::new(&device.name) }),
+        let Some(device) = device else { return Ok(None) };
+        Ok(match device.kind {
+            DeviceKind::Host => {
+                let (id, host) = (device.id, Host::new(&device.name));
+                // A daemon got the name after the token was made. What the edge asks would pass for what that daemon asks.
+                if self.0.devices.is_daemon(&host).await? {
+                    tracing::warn!(host = host.as_str(), "a host token with the name of a daemon was refused");
+                    return Ok(None);
+                }
+                Some(Caller::Host { id, host })
+            }
             DeviceKind::Page if !entrance.is_local() => None,
             DeviceKind::Page | DeviceKind::Paired => {
                 let rights =
                     device.person.as_ref().map_or(Rights::EVERYTHING, |person| self.0.people.rights_of(person));
                 Some(Caller::with_device(device, rights, agent))
             }
-        }))
+        })
     }
 
     /// Notes that somebody failed to show a good credential. If that was one time too many, it returns how long they have to wait.
@@ -334,6 +343,15 @@ impl Access {
         let devices = self.0.people.remove(id).await?;
         self.0.devices.are_removed(&devices);
         Ok(devices.len())
+    }
+
+    /// Whether a caller who was identified before is still let in. If other daemons use the store, this looks there, and their rights are
+    /// what they are there from now on.
+    pub async fn is_signed_in(&self, caller: &Caller) -> Result<bool, StoreError> {
+        match caller.device() {
+            Some(id) => self.0.devices.is_signed_in(id).await,
+            None => Ok(true),
+        }
     }
 
     /// Returns when the device is signed out, at once if it was before.

@@ -124,6 +124,12 @@ impl Rights {
         self.any(|grant| grant.role >= role && fits(Pattern::of(grant).path, project))
     }
 
+    /// Whether they include a role in this directory, on every host that there may be.
+    pub fn allow_on_every_host(&self, role: Role, project: &str) -> bool {
+        let is_it = |pattern: Pattern<'_>| pattern.host == Pattern::EVERYTHING.host && fits(pattern.path, project);
+        self.any(|grant| grant.role >= role && is_it(Pattern::of(grant)))
+    }
+
     /// Larger after every change of them; `None` if they never change.
     pub fn revision(&self) -> Option<i64> {
         match &self.0 {
@@ -278,6 +284,7 @@ mod tests {
     fn a_directory_may_be_seen_on_some_host() {
         let rights = rights(&[(Role::View, Some("box:/srv/*"))]);
         assert!(rights.allow_on_some_host(Role::View, "/srv/shop"));
+        assert!(!rights.allow_on_every_host(Role::View, "/srv/shop"));
         assert!(!rights.allow_on_some_host(Role::View, "/home") && !rights.allow_on_some_host(Role::Answer, "/srv/a"));
     }
 

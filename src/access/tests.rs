@@ -231,3 +231,24 @@ fn the_socket_is_never_throttled() {
     // The callers behind a proxy are not the machine that it runs on.
     assert_eq!(failed(elsewhere()[0]), None);
 }
+
+#[tokio::test]
+async fn a_host_token_with_the_name_of_a_daemon_is_refused() {
+    let (_dir, opening, _) = in_scratch_dir();
+    let alone = opening.start(Box::new(|_| ())).unwrap();
+    let network = Network::new();
+    let shared = network.open("renamed", false).await.0.start(Box::new(|_| ())).unwrap();
+    let other = network.open("other", false).await.0.start(Box::new(|_| ())).unwrap();
+    let tokens = Tokens { api: Token::generate().unwrap(), hook: Token::generate().unwrap() };
+    for (stores, name) in [(vec![alone], "here"), (vec![shared, other], "renamed")] {
+        let token = Token::generate().unwrap();
+        // The token was made before the daemon got its name.
+        let (hash, now) = (token.hash().bytes(), stores[0].now());
+        stores[0].add_device(name.to_owned(), DeviceKind::Host, hash, now).await.unwrap();
+        for store in stores {
+            let access = Access::new(&tokens, Tickets::new(&tokens), store);
+            let caller = access.identify(local(), Some(token.reveal().as_bytes()), None).await.unwrap();
+            assert!(caller.is_none(), "{caller:?}");
+        }
+    }
+}

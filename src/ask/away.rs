@@ -117,13 +117,18 @@ impl Away {
         (self.since..self.until).contains(&now)
     }
 
-    /// Whether the words are for this ask. The doctor's own questions are not for people at all.
-    fn is_for(&self, ask: &Ask) -> bool {
-        let is_here = match (&self.project, &ask.project) {
+    /// Whether the words are for what is asked in this directory.
+    pub fn is_said_in(&self, project: Option<&str>) -> bool {
+        match (&self.project, project) {
             (None, _) => true,
             (Some(_), None) => false,
             (Some(mine), Some(asked)) => Path::new(asked).starts_with(mine),
-        };
+        }
+    }
+
+    /// Whether the words are for this ask. The doctor's own questions are not for people at all.
+    fn is_for(&self, ask: &Ask) -> bool {
+        let is_here = self.is_said_in(ask.project.as_deref());
         is_here && self.kinds.contains(&ask.kind) && ask.origin != Origin::Probe && self.is_on(ask.opened_at)
     }
 

@@ -267,9 +267,7 @@ impl Bridge {
     async fn announced(&self, call: &Call, resumed: Option<&Resumed>) -> Result<Option<NamedCall>, StoreError> {
         let is_over_http = call.client.agent_pid.as_deref() == Some(HTTP_ASKER);
         let found = match resumed.and_then(|resumed| resumed.0.as_ref()) {
-            Some(key) if key.tool_use_id() == call.hook.tool_use_id => {
-                self.registry.get(key).await?.map(|ask| NamedCall::of(&ask))
-            }
+            Some(key) if key.tool_use_id() == call.hook.tool_use_id => self.registry.call_behind(key).await?,
             Some(_) => None,
             None => self.registry.announced_call(&call.hook.tool_use_id, is_over_http),
         };
@@ -396,7 +394,7 @@ async fn version_of(call: &Call) -> Option<Version> {
 
 fn leave_to_the_terminal(error: OpenError) -> Result<Taken, CallError> {
     match error {
-        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker => {
+        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker | OpenError::OtherMachine => {
             tracing::warn!(%error, "a question is left to the terminal");
             Ok(Taken::Replied(None))
         }

@@ -261,7 +261,7 @@ pub(super) async fn release(
     (status = 403, description = "The person may not answer in this project, so they may not ask either (`role`)."),
     (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
     (status = 500, description = "The system has no random numbers for a key (`internal`)."),
-    (status = 503, description = "Too many questions are open (`too-many-open`).")))]
+    (status = 503, description = "Too many questions are open, or too many of this person (`too-many-open`).")))]
 pub(super) async fn open(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -21,7 +21,7 @@ use crate::api::Problem;
 use crate::ask::AskKey;
 
 use super::entrance::{Peer, Purpose};
-use super::places::PlaceHandle;
+use super::places::{Guest, PlaceHandle};
 use super::{App, link, page, websocket};
 
 fn purpose(request: &Request) -> Purpose {
@@ -52,7 +52,11 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let peer = request.extensions().get::<Peer>().copied();
     let admitted = admit(&app, peer, purpose(&request), request.headers()).await;
     if let Some(place_handle) = request.extensions().get::<PlaceHandle>() {
-        place_handle.set_known(admitted.as_ref().is_ok_and(|(_, caller)| !matches!(caller, Caller::Anonymous)));
+        // A host token is good for the link alone.
+        let is_for_link = request.uri().path() == link::PATH;
+        let known = admitted.as_ref().ok().map(|(_, caller)| caller);
+        let known = known.filter(|caller| is_for_link || !matches!(caller, Caller::Host { .. }));
+        place_handle.set_known(known.and_then(Guest::of));
     }
     let response = match admitted {
         Ok((_, Caller::Host { .. })) if request.uri().path() != link::PATH => for_the_link_alone().into_response(),

@@ -2,7 +2,8 @@
 //!
 //! Each connection has a place. One half of the places is for strangers, the other half for callers with a token. A new connection always
 //! gets a place. If the strangers' half is full, the oldest connection of the address with the most connections is closed. So a crowd
-//! takes places only from itself, and never from a caller with a token.
+//! takes places only from itself, and never from a caller with a token. One device gets only a part of the places for callers with a
+//! token. What it has beyond that counts as strangers.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -13,10 +14,35 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::access::machine_of;
+use crate::access::{Caller, machine_of};
 
 /// A crowd is logged at most once in this time.
 const QUIET: Duration = Duration::from_secs(60);
+/// One device gets at most this part of the places for callers with a token.
+const PART_OF_DEVICE: usize = 8;
+
+/// Whose token a connection has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Guest {
+    /// A token of this daemon's own user.
+    Own,
+    /// The token of a device, or of another machine.
+    Device(i64),
+    /// The ticket for this ask.
+    Ticket(i64),
+}
+
+impl Guest {
+    /// `None` for a stranger.
+    pub(super) fn of(caller: &Caller) -> Option<Self> {
+        match caller {
+            Caller::Anonymous => None,
+            Caller::Program { .. } | Caller::Hook => Some(Self::Own),
+            Caller::Device { id, .. } | Caller::Host { id, .. } => Some(Self::Device(*id)),
+            Caller::Ticket { ticket, .. } => Some(Self::Ticket(ticket.id.0)),
+        }
+    }
+}
 
 /// All places of one listener. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -27,10 +53,13 @@ struct Table {
     /// The name of the listener in the log.
     name: &'static str,
     max_known: usize,
+    max_known_of_device: usize,
     max_strangers: usize,
     max_strangers_of_one: usize,
     next: u64,
-    known: HashMap<u64, Connection>,
+    known: HashMap<u64, (Guest, Connection)>,
+    /// How many places among the known each of them has.
+    held: HashMap<Guest, usize>,
     /// In the order of their ids, so the first one is the oldest.
     strangers: BTreeMap<u64, Connection>,
     /// How many strangers each address has.
@@ -65,13 +94,16 @@ impl Places {
     /// `places` is the number of all places. One address gets at most the `part_of_one`th part of the places for strangers.
     pub(super) fn new(name: &'static str, places: usize, part_of_one: usize) -> Self {
         let max_strangers = (places / 2).max(1);
+        let max_known = (places - places / 2).max(1);
         Self(Arc::new(Mutex::new(Table {
             name,
-            max_known: (places - places / 2).max(1),
+            max_known,
+            max_known_of_device: (max_known / PART_OF_DEVICE).max(1),
             max_strangers,
             max_strangers_of_one: (max_strangers / part_of_one).max(1),
             next: 0,
             known: HashMap::new(),
+            held: HashMap::new(),
             strangers: BTreeMap::new(),
             crowds: HashMap::new(),
             closed: 0,
@@ -121,31 +153,55 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut table = self.place_handle.places.table();
         let id = self.place_handle.id;
-        if table.known.remove(&id).is_none() {
+        if table.remove_known(id).is_none() {
             table.remove_stranger(id);
         }
     }
 }
 
 impl PlaceHandle {
-    /// Says whether the newest request on this connection had a valid token. Each request counts anew, so that a device that was signed
-    /// out loses its place among the callers with a token.
-    pub(super) fn set_known(&self, is_known: bool) {
+    /// Says whose valid token the newest request on this connection had. Each request counts anew, so that a device that was signed out
+    /// loses its place among the callers with a token.
+    pub(super) fn set_known(&self, guest: Option<Guest>) {
         let mut table = self.places.table();
-        if !is_known {
-            if let Some(guest) = table.known.remove(&self.id) {
-                table.make_room(guest.address, Instant::now());
-                table.add_stranger(self.id, guest);
-            }
-        } else if table.known.len() < table.max_known
-            && let Some(guest) = table.remove_stranger(self.id)
+        // Another token may take the place of the first one.
+        if table.known.get(&self.id).is_some_and(|(known, _)| Some(*known) != guest)
+            && let Some(connection) = table.remove_known(self.id)
         {
-            table.known.insert(self.id, guest);
+            table.make_room(connection.address, Instant::now());
+            table.add_stranger(self.id, connection);
+        }
+        if let Some(guest) = guest
+            && table.has_room_for(guest)
+            && let Some(connection) = table.remove_stranger(self.id)
+        {
+            table.add_known(self.id, guest, connection);
         }
     }
 }
 
 impl Table {
+    fn has_room_for(&self, guest: Guest) -> bool {
+        let most = if guest == Guest::Own { self.max_known } else { self.max_known_of_device };
+        self.known.len() < self.max_known && self.held.get(&guest).is_none_or(|held| *held < most)
+    }
+
+    fn add_known(&mut self, id: u64, guest: Guest, connection: Connection) {
+        *self.held.entry(guest).or_default() += 1;
+        self.known.insert(id, (guest, connection));
+    }
+
+    fn remove_known(&mut self, id: u64) -> Option<Connection> {
+        let (guest, connection) = self.known.remove(&id)?;
+        if let Entry::Occupied(mut held) = self.held.entry(guest) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
+        }
+        Some(connection)
+    }
+
     fn add_stranger(&mut self, id: u64, guest: Connection) {
         *self.crowds.entry(guest.address).or_default() += 1;
         self.strangers.insert(id, guest);
@@ -227,7 +283,7 @@ mod tests {
     fn a_crowd_does_not_close_connections_with_a_token() {
         let places = Places::new("test", 8, 1);
         let mut known: Vec<_> = (0..4).map(|_| places.enter(HERE)).collect();
-        known.iter().for_each(|place| place.place_handle().set_known(true));
+        known.iter().for_each(|place| place.place_handle().set_known(Some(Guest::Own)));
         let mut crowd: Vec<_> = (0..100).map(|_| places.enter(HERE)).collect();
         assert_eq!(lost(&mut known), [0; 0]);
         assert_eq!(lost(&mut crowd).len(), 96);
@@ -240,13 +296,37 @@ mod tests {
         let mut guests: Vec<_> = (0..20)
             .map(|_| {
                 let place = places.enter(HERE);
-                place.place_handle().set_known(true);
+                place.place_handle().set_known(Some(Guest::Own));
                 place
             })
             .collect();
         assert_eq!(lost(&mut guests[..4]), [0; 0]);
         assert_eq!(counts(&places), (4, 4));
         assert!(!is_lost(&mut guests[19]));
+    }
+
+    #[test]
+    fn one_device_gets_only_its_part_of_the_places_for_callers_with_a_token() {
+        let places = Places::new("test", 64, 1);
+        let enter = |guest| {
+            let place = places.enter(HERE);
+            place.place_handle().set_known(Some(guest));
+            place
+        };
+        let _crowd: Vec<_> = (0..30).map(|_| enter(Guest::Device(1))).collect();
+        assert_eq!(counts(&places).0, 4);
+        let mut other = enter(Guest::Device(2));
+        assert_eq!(counts(&places).0, 5);
+        let _strangers: Vec<_> = (0..100).map(|_| places.enter(HERE)).collect();
+        assert!(!is_lost(&mut other));
+        // A connection that goes makes room, and so does one that shows another token.
+        let again = enter(Guest::Device(2));
+        again.place_handle().set_known(Some(Guest::Own));
+        again.place_handle().set_known(Some(Guest::Own));
+        let held = |guest| places.table().held.get(&guest).copied();
+        assert_eq!((held(Guest::Device(2)), held(Guest::Own)), (Some(1), Some(1)));
+        drop((again, other));
+        assert_eq!((held(Guest::Device(2)), held(Guest::Own)), (None, None));
     }
 
     #[test]
@@ -281,9 +361,9 @@ mod tests {
     fn a_closed_connection_frees_its_place() {
         let places = Places::new("test", 8, 1);
         let mut first = places.enter(HERE);
-        for is_known in [true, false] {
+        for guest in [Some(Guest::Own), None] {
             for _ in 0..20 {
-                places.enter(HERE).place_handle().set_known(is_known);
+                places.enter(HERE).place_handle().set_known(guest);
             }
         }
         assert!(!is_lost(&mut first));
@@ -296,12 +376,12 @@ mod tests {
     fn a_caller_that_no_longer_shows_a_token_is_a_stranger_again() {
         let places = Places::new("test", 4, 1);
         let mut revoked = places.enter(HERE);
-        revoked.place_handle().set_known(true);
-        revoked.place_handle().set_known(false);
+        revoked.place_handle().set_known(Some(Guest::Own));
+        revoked.place_handle().set_known(None);
         let _crowd: Vec<_> = (0..2).map(|_| places.enter(HERE)).collect();
         assert!(is_lost(&mut revoked));
         // A connection that has lost its place does not get it back with a token.
-        revoked.place_handle().set_known(true);
+        revoked.place_handle().set_known(Some(Guest::Own));
         assert_eq!(counts(&places), (0, 2));
     }
 

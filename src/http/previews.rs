@@ -15,9 +15,12 @@ use crate::api::{PreviewPlace, PreviewRequest, Problem};
 use super::App;
 use super::extract::{Json, Key, Name};
 use super::guard::OwnPolicy;
+use super::places::Guest;
 
 const LIFETIME: Duration = Duration::from_secs(30);
-const MAX_PLACES: usize = 64;
+const MAX_PLACES: usize = 128;
+/// The most of one caller. So nobody pushes out what others are about to look at.
+const MAX_OF_ONE: usize = 32;
 /// A preview may have styles and pictures inside it. Nothing runs, and nothing is fetched.
 const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
 
@@ -27,6 +30,7 @@ pub(super) struct Previews(Expiring<Place>);
 
 #[derive(Debug)]
 struct Place {
+    owner: Option<Guest>,
     name: TokenHash,
     html: String,
 }
@@ -38,8 +42,8 @@ impl Default for Previews {
 }
 
 impl Previews {
-    fn add(&self, name: TokenHash, html: String, now: Instant) {
-        self.0.add(Place { name, html }, now);
+    fn add(&self, owner: Option<Guest>, name: TokenHash, html: String, now: Instant) {
+        self.0.add_one_of(Place { owner, name, html }, MAX_OF_ONE, |place| place.owner == owner, now);
     }
 
     fn take(&self, name: TokenHash, now: Instant) -> Option<String> {
@@ -67,7 +71,7 @@ pub(super) async fn place(
         return Err(Problem::not_found("This option has no preview."));
     };
     let name = Token::generate().map_err(Problem::internal)?;
-    app.previews.add(name.hash(), html, Instant::now());
+    app.previews.add(Guest::of(&caller), name.hash(), html, Instant::now());
     Ok((StatusCode::CREATED, JsonReply(PreviewPlace { path: format!("/v1/previews/{}", name.reveal()) })))
 }
 
@@ -95,13 +99,18 @@ mod tests {
         let previews = Previews::default();
         let now = Instant::now();
         let name = TokenHash::of;
-        previews.add(name(b"a"), "A".into(), now);
-        previews.add(name(b"b"), "B".into(), now);
+        let (anna, ben) = (Some(Guest::Device(1)), Some(Guest::Device(2)));
+        previews.add(anna, name(b"a"), "A".into(), now);
+        previews.add(anna, name(b"b"), "B".into(), now);
         assert_eq!(previews.take(name(b"a"), now).as_deref(), Some("A"));
         assert_eq!(previews.take(name(b"a"), now), None);
         assert_eq!(previews.take(name(b"b"), now + LIFETIME), None);
-        (0..=MAX_PLACES).for_each(|n| previews.add(name(&n.to_le_bytes()), n.to_string(), now));
+        // One caller has only a part of the places, and pushes out nobody else.
+        previews.add(ben, name(b"c"), "C".into(), now);
+        (0..=MAX_OF_ONE).for_each(|n| previews.add(anna, name(&n.to_le_bytes()), n.to_string(), now));
         assert_eq!(previews.take(name(&0_usize.to_le_bytes()), now), None);
         assert!(previews.take(name(&1_usize.to_le_bytes()), now).is_some());
+        (0..MAX_PLACES).for_each(|n| previews.add(anna, name(&n.to_le_bytes()), n.to_string(), now));
+        assert!(previews.take(name(b"c"), now).is_some());
     }
 }

@@ -134,6 +134,12 @@ impl From<Refusal> for Problem {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-open", "Too many questions are open.")
                     .hint("Answer or dismiss some, then ask again.")
             }
+            Refusal::FullForOne(most) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too-many-open",
+                format!("{most} questions that you have asked are open."),
+            )
+            .hint("Withdraw some, or wait for their answers, then ask again."),
             Refusal::Conflict(ask) => {
                 Self::new(StatusCode::CONFLICT, "answered-already", "Somebody else answered this question first.")
                     .hint("`ask` holds the answer that counts.")

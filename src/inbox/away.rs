@@ -17,9 +17,15 @@ impl Inbox {
     /// What people who are away now say, as far as it may be said in a project that the caller may see.
     pub async fn away(&self, rights: &Rights) -> Result<Vec<Away>, StoreError> {
         let mut notes = self.store.away(self.store.now()).await?;
-        // Nobody knows the hosts of a directory. A note for it is said on all of them.
         let is_near = |project: &str| rights.allow_on_some_host(Role::View, project);
         notes.retain(|note| note.project.as_deref().is_none_or(is_near) && rights.allow_somewhere(Role::View));
+        // On which hosts a directory is, only asks tell.
+        let is_everywhere = |project: &str| rights.allow_on_every_host(Role::View, project);
+        if !notes.iter().all(|note| note.project.as_deref().is_none_or(is_everywhere)) {
+            let seen: Vec<String> = self.hosts(rights).await?.into_iter().flat_map(|host| host.projects).collect();
+            let is_seen = |note: &Away| seen.iter().any(|project| note.is_said_in(Some(project)));
+            notes.retain(|note| note.project.as_deref().is_none_or(is_everywhere) || is_seen(note));
+        }
         Ok(notes)
     }
 

@@ -1,6 +1,7 @@
 //! The inbox: what people and programs do with asks. They list them, open them, answer, dismiss, release and withdraw them, and leave
 //! words for what is asked while they are away. Every rule about that is here, once, whatever way a request comes in. It knows no HTTP.
 
+mod asking;
 mod away;
 mod edges;
 mod perhaps;
@@ -11,18 +12,16 @@ mod sessions;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::access::{Caller, Ticket};
 use crate::ask::permission::{ALLOW_ONCE, DENY};
-use crate::ask::{
-    Answer, Ask, AskId, AskKey, Host, Kind, MAX_TEXT, NewAsk, OnTimeout, Origin, Outcome, Question, Questions, Source,
-    harmless_name,
-};
+use crate::ask::{Answer, Ask, AskId, AskKey, Host, Kind, MAX_TEXT, Origin, Outcome, Source};
 use crate::registry::Registry;
 use crate::store::{HubState, Milestone, Role, Store, StoreError};
 
+pub use asking::Inquiry;
+use asking::OpenByAsker;
 pub use away::answer_while_away;
 pub use reading::Listing;
 pub use refusal::Refusal;
@@ -31,10 +30,6 @@ pub use sessions::{Session, SessionState};
 
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;
-/// The longest name of an asker, in bytes.
-const MAX_ASKED_BY: usize = 256;
-/// Each program's ask gets a session and a call of so many random bytes.
-const RANDOM_BYTES: usize = 6;
 
 /// The one handle to the inbox; cheap to clone.
 #[derive(Debug, Clone)]
@@ -43,19 +38,7 @@ pub struct Inbox {
     store: Store,
     ticket_kinds: Arc<[Kind]>,
     lookout: Lookout,
-}
-
-/// Questions that a program asks.
-#[derive(Debug)]
-pub struct Inquiry {
-    /// What to ask.
-    pub questions: Vec<Question>,
-    /// The directory it is about.
-    pub project: Option<String>,
-    /// The name of the program.
-    pub asked_by: Option<String>,
-    /// How long the answer is of use.
-    pub timeout: Option<SignedDuration>,
+    open_by_asker: OpenByAsker,
 }
 
 /// What somebody says to the questions of an ask.
@@ -76,7 +59,13 @@ pub struct Words {
 impl Inbox {
     /// The inbox of a daemon. `ticket_kinds` are the kinds of asks that the button of a notification may answer.
     pub fn new(registry: Registry, store: Store, ticket_kinds: Vec<Kind>) -> Self {
-        Self { registry, store, ticket_kinds: ticket_kinds.into(), lookout: Lookout::default() }
+        Self {
+            registry,
+            store,
+            ticket_kinds: ticket_kinds.into(),
+            lookout: Lookout::default(),
+            open_by_asker: OpenByAsker::default(),
+        }
     }
 
     /// The machine of this daemon.
@@ -92,36 +81,6 @@ impl Inbox {
     /// Whether something has ever happened here.
     pub async fn has_reached(&self, milestone: Milestone) -> Result<bool, StoreError> {
         self.store.has_reached(milestone).await
-    }
-
-    /// Opens an ask for a program.
-    pub async fn open(&self, inquiry: Inquiry, by: &Caller) -> Result<Arc<Ask>, Refusal> {
-        if !by.rights().allow(Role::Answer, self.store.host(), inquiry.project.as_deref()) {
-            return Err(Refusal::Role);
-        }
-        let questions = Questions::new(inquiry.questions)?;
-        if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
-            return Err(Refusal::TooLong { what: "project", limit: MAX_PROJECT });
-        }
-        if inquiry.asked_by.as_ref().is_some_and(|name| name.len() > MAX_ASKED_BY) {
-            return Err(Refusal::TooLong { what: "asked_by", limit: MAX_ASKED_BY });
-        }
-        let ask = self.registry.open(NewAsk {
-            key: program_key()?,
-            origin: Origin::Program,
-            project: inquiry.project,
-            kind: Kind::Question,
-            subject: None,
-            questions,
-            detail: String::new(),
-            expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
-            on_timeout: OnTimeout::Native,
-            racing: false,
-            digest: None,
-            asker: None,
-            asked_by: inquiry.asked_by.as_deref().and_then(harmless_name),
-        });
-        Ok(ask.await?)
     }
 
     /// Answers an ask. The first answer wins, and saying the same again is fine.
@@ -223,14 +182,6 @@ fn check_ticket(ticket: &Ticket, kinds: &[Kind], ask: &Ask, words: &Words) -> Re
     let is_plain =
         words.notes.is_empty() && !words.partial && words.edited.is_none() && words.answers.iter().all(is_label);
     if is_plain { Ok(()) } else { Err(Refusal::OptionsOnly) }
-}
-
-/// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.
-fn program_key() -> Result<AskKey, Refusal> {
-    let mut random = [0; 2 * RANDOM_BYTES];
-    getrandom::fill(&mut random)?;
-    let (session, call) = random.split_at(RANDOM_BYTES);
-    Ok(AskKey::new(&format!("program-{}", hex::encode(session)), &hex::encode(call))?)
 }
 
 #[cfg(test)]

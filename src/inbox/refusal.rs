@@ -33,6 +33,8 @@ pub enum Refusal {
     NotYours,
     /// Too many questions are open.
     Full,
+    /// This person or device has so many questions open.
+    FullForOne(usize),
     /// Somebody answered first, and differently.
     Conflict(Arc<Ask>),
     /// The ask ended without an answer.
@@ -82,7 +84,9 @@ impl From<OpenError> for Refusal {
         match error {
             OpenError::Full => Self::Full,
             // A program's key is new, so nobody else has asked under it.
-            OpenError::OtherQuestions | OpenError::OtherAsker => Self::NoKey(error.to_string()),
+            OpenError::OtherQuestions | OpenError::OtherAsker | OpenError::OtherMachine => {
+                Self::NoKey(error.to_string())
+            }
             OpenError::Store(error) => Self::Store(error),
         }
     }

@@ -1,10 +1,11 @@
+use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
 use crate::access::{Access, Entrance, Rights, Tickets, Token, Tokens};
 use crate::ask::samples::{new_ask, permission};
-use crate::ask::{AskId, Channel, NewAway, OutcomeKind};
+use crate::ask::{AskId, Channel, NewAsk, NewAway, OutcomeKind};
 use crate::store::Filter;
 use crate::store::samples::in_scratch_dir;
 

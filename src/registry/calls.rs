@@ -209,7 +209,12 @@ fn push<T>(queue: &mut VecDeque<T>, last: T, limit: usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
+    use crate::ask::Host;
+
+    static HERE: LazyLock<Host> = LazyLock::new(|| Host::new("here"));
 
     fn key(id: &str) -> AskKey {
         AskKey::new("s", id).unwrap()
@@ -227,7 +232,7 @@ mod tests {
     }
 
     fn fingerprint<'a>(asker: &'a str, digest: &'a str) -> Fingerprint<'a> {
-        Fingerprint { session: "s", asker: Some(asker), digest }
+        Fingerprint { host: &HERE, session: "s", asker: Some(asker), digest }
     }
 
     #[test]

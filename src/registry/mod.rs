@@ -10,6 +10,7 @@
 mod calls;
 mod ending;
 mod feed;
+mod joining;
 mod links;
 mod open_asks;
 mod race;
@@ -24,9 +25,7 @@ use jiff::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::{broadcast, mpsc, watch};
 
-use crate::ask::{
-    Ask, AskId, AskKey, Cursor, HTTP_ASKER, Host, NewAsk, Outcome, Questions, Settlement, Source, Verdict,
-};
+use crate::ask::{Ask, AskId, AskKey, Cursor, Host, NewAsk, Origin, Outcome, Settlement, Source, Verdict};
 use crate::store::{
     AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError, Update,
 };
@@ -49,6 +48,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const RETURN_GRACE: Duration = Duration::from_secs(10);
 /// Limits that ordinary use never reaches. Beyond them, the asker shows its own dialog.
 pub const MAX_OPEN: usize = 10_000;
+/// Programs leave this part of the places to hooks. An agent that cannot ask goes on without a person who knows.
+const PART_FOR_HOOKS: usize = 10;
 pub const MAX_OPEN_PER_SESSION: u32 = 64;
 
 /// The one handle to all open asks; cheap to clone.
@@ -88,6 +89,9 @@ pub enum OpenError {
     /// The ask came in over the socket and this asker has only the hook token, or the reverse.
     #[error("somebody else asked under the same key")]
     OtherAsker,
+    /// Another machine asked under this key. What is said about its ask is not for this asker.
+    #[error("another machine asked under the same key")]
+    OtherMachine,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -107,22 +111,6 @@ impl Drop for Found {
             registry.withdraw_unless_parked(&self.ask.key, GRACE);
         }
     }
-}
-
-/// Checks that an ask with the same key is the one that is asked for. Asks of the first versions have no digest.
-fn check_same(ask: &Ask, new: &NewAsk) -> Result<(), OpenError> {
-    if ask.is_over_http() != (new.asker.as_deref() == Some(HTTP_ASKER)) {
-        return Err(OpenError::OtherAsker);
-    }
-    let is_same = match (&ask.digest, &new.digest) {
-        (Some(known), Some(new)) => known == new,
-        _ => texts(&ask.questions).eq(texts(&new.questions)),
-    };
-    if is_same { Ok(()) } else { Err(OpenError::OtherQuestions) }
-}
-
-fn texts(questions: &Questions) -> impl Iterator<Item = &str> {
-    questions.iter().map(|question| question.question.as_str())
 }
 
 /// Why an ask is not settled.
@@ -191,7 +179,7 @@ impl Registry {
     pub async fn attach(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let new = Arc::new(new);
         if let Some(ask) = self.0.open.get(&new.key) {
-            check_same(&ask, &new)?;
+            self.check_same(&ask, &new).await?;
         }
         if let Some(wait) = self.park(&new).await? {
             return Ok(Attached::Waiting(wait));
@@ -200,7 +188,7 @@ impl Registry {
             && let Some(ask) = self.0.store.ask(new.key.clone()).await?
             && ask.stands_for(new.asker.as_deref())
         {
-            check_same(&ask, &new)?;
+            self.check_same(&ask, &new).await?;
             return Ok(Attached::Settled(ask));
         }
         loop {
@@ -235,7 +223,7 @@ impl Registry {
         // The wait is made first: if this call is cancelled, dropping the wait gives up the place.
         let wait = Wait::new(self.clone(), parked);
         // Another ask may have taken the key a moment ago.
-        check_same(&ask, new)?;
+        self.check_same(&ask, new).await?;
         if ask.deferred
             && let Some(ask) = self.0.store.resume(ask.id, new.expires_at, self.0.store.now()).await?
         {
@@ -254,12 +242,16 @@ impl Registry {
     async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
+            let places = registry.places_for(new.origin);
             // Each machine has its own share. To count it takes long, and is hardly ever needed.
-            let is_full = registry.0.open.len() >= MAX_OPEN && registry.count_open(registry.host()) >= MAX_OPEN;
+            let is_full = registry.0.open.len() >= places && registry.count_open(registry.host()) >= places;
             let limit = if is_full { 0 } else { MAX_OPEN_PER_SESSION };
             match registry.0.store.open_ask(Arc::clone(&new), registry.0.store.now(), limit).await? {
                 Opened::Full => Err(OpenError::Full),
-                Opened::Known(ask) => check_same(&ask, &new).map(|()| Found { ask, opened_by: None }),
+                Opened::Known(ask) => {
+                    registry.check_same(&ask, &new).await?;
+                    Ok(Found { ask, opened_by: None })
+                }
                 Opened::New(ask) => {
                     tracing::info!(key = %ask.key, "opened");
                     registry.watch_deadline(&ask);
@@ -269,6 +261,17 @@ impl Registry {
         });
         // A task without a result was cancelled because the daemon ends.
         opening.await.unwrap_or(Err(OpenError::Store(StoreError::Closed)))
+    }
+
+    /// How many asks of this machine may be open when one more is opened.
+    fn places_for(&self, origin: Origin) -> usize {
+        let all = self.0.store.max_open().map_or(MAX_OPEN, |most| most.min(MAX_OPEN));
+        if origin == Origin::Program { all - all / PART_FOR_HOOKS } else { all }
+    }
+
+    /// Whether the newest life of a key is open.
+    pub fn is_open(&self, key: &AskKey) -> bool {
+        self.0.open.get(key).is_some()
     }
 
     /// Gives an ask its outcome. `Ok` means that this outcome is on disk, from this call or an earlier one.
@@ -315,9 +318,10 @@ impl Registry {
         }
     }
 
-    /// The newest ask of a session with this digest.
+    /// The newest ask of a session with this digest, if it is one of this machine.
     pub async fn newest_like(&self, session: &str, digest: &str) -> Result<Option<Arc<Ask>>, StoreError> {
-        self.0.store.ask_with_digest(session.to_owned(), digest.to_owned()).await
+        let newest = self.0.store.ask_with_digest(session.to_owned(), digest.to_owned()).await?;
+        Ok(newest.filter(|ask| self.watches_over(ask)))
     }
 
     /// What the asker needs for its reply, as it was handed in.

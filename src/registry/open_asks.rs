@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dashmap::DashMap;
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor};
+use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host};
 use crate::store::Snapshot;
 
 use super::feed::{Live, Ring};
@@ -201,8 +201,9 @@ impl OpenAsks {
         match change.kind {
             ChangeKind::Opened => {
                 // The dialog of an equal question from before never came. Its answer is not the answer to this one.
-                let is_equal =
-                    |old: &Arc<Ask>| is_of(old, ask.key.session(), ask.asker.as_deref()) && old.digest == ask.digest;
+                let is_equal = |old: &Arc<Ask>| {
+                    is_of(old, &ask.host, ask.key.session(), ask.asker.as_deref()) && old.digest == ask.digest
+                };
                 self.unclaimed().retain(|old| !is_equal(old));
                 self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask)));
             }
@@ -286,9 +287,14 @@ impl OpenAsks {
         self.by_key.get(key)?.park(false)
     }
 
+    /// The same, only if the ask is one of this machine.
+    pub(super) fn park_own(&self, key: &AskKey, host: &Host) -> Option<Parked> {
+        self.by_key.get(key).filter(|open| open.ask.host == *host)?.park(false)
+    }
+
     /// Parks an asker that does not name its call: on the oldest ask that fits and that nobody is parked on.
     pub(super) fn park_matching(&self, fingerprint: Fingerprint<'_>) -> Option<Parked> {
-        let mut fitting = self.of_session(fingerprint.session, fingerprint.asker);
+        let mut fitting = self.of_session(fingerprint.host, fingerprint.session, fingerprint.asker);
         fitting.retain(|ask| fingerprint.fits(ask));
         fitting.sort_unstable_by_key(|ask| ask.id);
         fitting.iter().find_map(|ask| self.by_key.get(&ask.key)?.park(true))
@@ -322,8 +328,8 @@ impl OpenAsks {
     }
 
     /// The agent went on, so no dialog will come.
-    pub(super) fn forget_unclaimed(&self, session: &str, asker: Option<&str>) {
-        self.unclaimed().retain(|ask| !is_of(ask, session, asker));
+    pub(super) fn forget_unclaimed(&self, host: &Host, session: &str, asker: Option<&str>) {
+        self.unclaimed().retain(|ask| !is_of(ask, host, session, asker));
     }
 
     fn unclaimed(&self) -> MutexGuard<'_, VecDeque<Arc<Ask>>> {
@@ -331,8 +337,8 @@ impl OpenAsks {
     }
 
     /// The asks of one process of a session. Several processes may share a session.
-    pub(super) fn of_session(&self, session: &str, asker: Option<&str>) -> Vec<Arc<Ask>> {
-        let open = self.by_key.iter().filter(|open| is_of(&open.ask, session, asker));
+    pub(super) fn of_session(&self, host: &Host, session: &str, asker: Option<&str>) -> Vec<Arc<Ask>> {
+        let open = self.by_key.iter().filter(|open| is_of(&open.ask, host, session, asker));
         open.map(|open| Arc::clone(&open.ask)).collect()
     }
 

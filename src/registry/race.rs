@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::ask::{Ask, Channel, HTTP_ASKER, NewAsk, News, Outcome, Receipt, Report, Source};
+use crate::ask::{Ask, Channel, HTTP_ASKER, Host, NewAsk, News, Outcome, Receipt, Report, Source};
 use crate::store::StoreError;
 
 use super::calls::{Known, NamedCall};
-use super::{Attached, OpenError, Registry, SettleError, Wait, check_same};
+use super::{Attached, OpenError, Registry, SettleError, Wait};
 
-/// What a call has in common with the dialog it opens: the session, the process that asks, and a digest of the questions.
+/// What a call has in common with the dialog it opens: the machine, the session, the process that asks, and a digest of the questions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fingerprint<'a> {
+    pub(super) host: &'a Host,
     pub(super) session: &'a str,
     pub(super) asker: Option<&'a str>,
     pub(super) digest: &'a str,
@@ -19,13 +20,13 @@ pub(super) struct Fingerprint<'a> {
 
 impl Fingerprint<'_> {
     pub(super) fn fits(&self, ask: &Ask) -> bool {
-        is_of(ask, self.session, self.asker) && ask.digest.as_deref() == Some(self.digest)
+        is_of(ask, self.host, self.session, self.asker) && ask.digest.as_deref() == Some(self.digest)
     }
 }
 
-/// Whether an ask was opened by this process of a session. Several processes may share a session.
-pub(super) fn is_of(ask: &Ask, session: &str, asker: Option<&str>) -> bool {
-    ask.key.session() == session && ask.asker.as_deref() == asker
+/// Whether an ask was opened by this process of a session. Several processes may share a session, also on several machines.
+pub(super) fn is_of(ask: &Ask, host: &Host, session: &str, asker: Option<&str>) -> bool {
+    ask.host == *host && ask.key.session() == session && ask.asker.as_deref() == asker
 }
 
 /// Whether the program that runs an agent has asked about a call of that agent, and not a hook in it. Such a program does not know the
@@ -57,8 +58,9 @@ impl Registry {
     /// nobody knows whose call it is.
     pub fn announced_call(&self, tool_use_id: &str, is_over_http: bool) -> Option<NamedCall> {
         let mut found = self.0.calls.with_id(tool_use_id);
-        let open = self.0.open.all().into_iter().filter(|ask| ask.key.tool_use_id() == tool_use_id);
-        found.extend(open.map(|ask| NamedCall::of(&ask)));
+        let mut open = self.0.open.all();
+        open.retain(|ask| self.watches_over(ask) && ask.key.tool_use_id() == tool_use_id);
+        found.extend(open.iter().map(|ask| NamedCall::of(ask)));
         // What comes with the hook token is apart from what comes over the socket.
         found.retain(|call| call.is_over_http() == is_over_http);
         let newest = found.pop()?;
@@ -76,16 +78,19 @@ impl Registry {
         let session = new.key.session().to_owned();
         let Some(digest) = new.digest.clone() else { return self.attach(new, resumed).await };
         let asker = new.asker.clone();
-        let fingerprint = Fingerprint { session: &session, asker: asker.as_deref(), digest: &digest };
+        let fingerprint =
+            Fingerprint { host: self.host(), session: &session, asker: asker.as_deref(), digest: &digest };
         if !new.kind.is_announced() {
             // Only the ask of this very call will do. The answer to an equal call was not given for this one.
             match self.0.calls.take(fingerprint, mode) {
                 Known::Named(key) => match self.get(&key).await? {
                     None => new.key = key,
+                    // Another machine has taken the name.
+                    Some(ask) if !self.watches_over(&ask) => {}
                     // The program that runs the agent has its own way to decide, and takes the ask back when it is over.
                     Some(ask) if is_of_host(&ask, asker.as_deref()) => return Ok(Attached::Over),
                     // Another settings file has the hook, too, and its hook came first.
-                    Some(ask) if ask.is_open() && check_same(&ask, &new).is_ok() => new.key = key,
+                    Some(ask) if ask.is_open() && self.is_same(&ask, &new).await? => new.key = key,
                     // A name that was used before would bring back the answer of that time.
                     Some(_) => {}
                 },
@@ -100,17 +105,18 @@ impl Registry {
         }
         while let Known::Named(key) = self.0.calls.take(fingerprint, mode) {
             // The hook of another settings file may wait there already.
-            if let Some(parked) = self.0.open.park(&key) {
+            if let Some(parked) = self.0.open.park_own(&key, self.host()) {
                 self.0.calls.serve(key);
                 return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
             }
-            if let Some(ask) = self.0.open.claim_named(&key) {
+            if let Some(ask) = self.0.open.claim_named(&key).filter(|ask| self.watches_over(ask)) {
                 self.0.calls.serve(key);
                 return Ok(Attached::Settled(ask));
             }
             // That hook may also have been told the outcome. Otherwise no dialog came for this call, and the next one that fits is meant.
             if self.0.calls.is_served(&key)
                 && let Some(ask) = self.get(&key).await?
+                && self.watches_over(&ask)
                 && ask.stands_for_returning_asker()
             {
                 return Ok(Attached::Settled(ask));
@@ -124,6 +130,7 @@ impl Registry {
         }
         if resumed
             && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
+            && self.watches_over(&ask)
             && ask.stands_for(new.asker.as_deref())
             && ask.asker == new.asker
         {
@@ -160,7 +167,8 @@ impl Registry {
         resumed: bool,
     ) -> Result<Attached, OpenError> {
         if let Some(digest) = &new.digest {
-            let fingerprint = Fingerprint { session: new.key.session(), asker: new.asker.as_deref(), digest };
+            let (host, session) = (self.host(), new.key.session());
+            let fingerprint = Fingerprint { host, session, asker: new.asker.as_deref(), digest };
             new.key = self.0.calls.join(fingerprint, mode, &new.key);
         }
         self.attach(new, resumed).await
@@ -169,19 +177,23 @@ impl Registry {
     /// Parks an asker that names its call, which an agent has announced before.
     pub async fn attach_to_call(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         self.0.calls.take_named(&new.key);
-        if let Some(ask) = self.0.open.claim_named(&new.key).filter(|ask| check_same(ask, &new).is_ok()) {
+        if let Some(ask) = self.0.open.claim_named(&new.key)
+            && self.is_same(&ask, &new).await?
+        {
             return Ok(Attached::Settled(ask));
         }
         match self.get(&new.key).await? {
+            // Another machine has taken the name.
+            Some(ask) if !self.watches_over(&ask) => return Err(OpenError::OtherMachine),
             // Somebody has changed the input after the call was announced. What was asked about the old one is over.
-            Some(ask) if ask.is_open() && check_same(&ask, &new).is_err() => {
+            Some(ask) if ask.is_open() && !self.is_same(&ask, &new).await? => {
                 if let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await {
                     return Err(error.into());
                 }
             }
             // An answer is for one call, and one asker waits for it.
             Some(ask) if ask.is_open() && !resumed && self.0.open.has_asker(&ask.key) => return Ok(Attached::Over),
-            Some(ask) if !resumed && ask.stands_for_returning_asker() && check_same(&ask, &new).is_ok() => {
+            Some(ask) if !resumed && ask.stands_for_returning_asker() && self.is_same(&ask, &new).await? => {
                 return Ok(Attached::Over);
             }
             _ => {}
@@ -245,10 +257,14 @@ impl Registry {
             (None, None) => None,
         };
         let is_over_http = report.asker.as_deref() == Some(HTTP_ASKER);
-        Ok(found.filter(|ask| {
+        let found = found.filter(|ask| {
             let is_same = report.digest.is_none() || ask.digest == report.digest || ask.is_edited();
             is_same && ask.is_over_http() == is_over_http
-        }))
+        });
+        match found {
+            Some(ask) if self.may_be_reported(&ask, report).await? => Ok(Some(ask)),
+            _ => Ok(None),
+        }
     }
 
     /// A thread of an agent goes on without an answer: the agent itself, or one of its subagents. What it asked is withdrawn.
@@ -260,7 +276,7 @@ impl Registry {
     ) -> Result<(), StoreError> {
         self.0.calls.end_all(session, asker, Some(subagent));
         if subagent.is_none() {
-            self.0.open.forget_unclaimed(session, asker);
+            self.0.open.forget_unclaimed(self.host(), session, asker);
         }
         self.withdraw_where(session, asker, |ask| ask.may_be_answered_elsewhere() && ask.subagent() == subagent).await
     }
@@ -274,7 +290,7 @@ impl Registry {
     /// A process of the agent has ended. Everything that it asked is withdrawn.
     pub async fn process_ended(&self, session: &str, asker: Option<&str>) -> Result<(), StoreError> {
         self.0.calls.end_all(session, asker, None);
-        self.0.open.forget_unclaimed(session, asker);
+        self.0.open.forget_unclaimed(self.host(), session, asker);
         self.withdraw_where(session, asker, |_| true).await
     }
 
@@ -284,9 +300,8 @@ impl Registry {
         asker: Option<&str>,
         is_over: impl Fn(&Ask) -> bool,
     ) -> Result<(), StoreError> {
-        for ask in self.0.open.of_session(session, asker) {
-            if self.watches_over(&ask)
-                && is_over(&ask)
+        for ask in self.0.open.of_session(self.host(), session, asker) {
+            if is_over(&ask)
                 && !ask.deferred
                 && let Err(SettleError::Store(error)) = self.settle(ask.id, Outcome::Withdrawn, None).await
             {

@@ -1,5 +1,6 @@
 //! Times are real here: the store works on a thread of its own, and a clock that jumps would get ahead of it.
 
+mod edges;
 mod hubs;
 
 use std::path::PathBuf;
@@ -188,7 +189,8 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
     let open = |host: &str| Opening::open(&file, true, Host::new(host)).unwrap();
     let store = open("here").0.start(Box::new(|_| {})).unwrap();
     for id in ["ours", "theirs"] {
-        let new = NewAsk { key: format!("s__{id}").parse().unwrap(), ..ask(Some(-1)) };
+        let digest = Some("same".to_owned());
+        let new = NewAsk { key: format!("s__{id}").parse().unwrap(), digest, ..ask(Some(-1)) };
         store.open_ask(Arc::new(new), Timestamp::now(), 64).await.unwrap();
     }
     store.close().await;
@@ -202,10 +204,22 @@ async fn a_daemon_ends_only_the_asks_of_its_own_machine() {
     let ours = timeout(Duration::from_secs(20), registry.until_settled(&ours)).await.unwrap().unwrap().unwrap();
     assert_eq!(ours.settlement.as_ref().unwrap().outcome, Outcome::Expired);
     // Neither its deadline, nor the grace of an asker that leaves, nor the end of its session ends it here.
-    drop(registry.attach(NewAsk { key: theirs.clone(), ..ask(None) }, false).await.unwrap());
+    let joining = NewAsk { key: theirs.clone(), digest: Some("same".to_owned()), ..ask(None) };
+    drop(registry.attach(joining, false).await.unwrap());
     registry.process_ended("s", None).await.unwrap();
     sleep(GRACE + Duration::from_millis(500)).await;
     assert!(registry.get(&theirs).await.unwrap().unwrap().is_open());
+}
+
+#[tokio::test]
+async fn programs_leave_some_places_to_hooks() {
+    let (_dir, opening, mut snapshot) = in_scratch_dir();
+    let program = |n| Ask { origin: Origin::Program, ..crate::ask::samples::ask(n, &format!("p{n}__t"), "shop", 1) };
+    snapshot.open = (0..9_000).map(program).collect();
+    let (registry, _store) = Registry::start(opening, snapshot).unwrap();
+    let refused = registry.open(NewAsk { origin: Origin::Program, ..ask(None) }).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Full), "{refused}");
+    assert!(registry.open(ask(None)).await.unwrap().is_open());
 }
 
 /// What can happen to the questions of one session, in any order.

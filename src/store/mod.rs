@@ -18,6 +18,7 @@ mod conformance;
 mod device;
 mod error;
 mod hub;
+mod machines;
 mod migrate;
 mod milestone;
 mod person;

@@ -149,6 +149,34 @@ fn silent_peers_do_not_delay_a_phone() {
 }
 
 #[test]
+fn one_token_does_not_take_the_places_of_the_others() {
+    let mut world = World::with_config(LAN);
+    let mut command = world.command("/bin/sh");
+    // This makes 125 places for callers with a token.
+    command.args(["-c", "ulimit -n 1024; exec \"$0\" daemon --background", ANSWERBACK]);
+    let mut daemon = world.daemon_of(command);
+    let phone = Phone::paired(&world, "Phone").token.unwrap();
+    let host = admin(&world, "POST /v1/hosts", &json!({"name": "build-1"})).expect(201).json();
+    let idle = |token: &str, status: u16| {
+        let headers = world.headers_with(Some(token));
+        let (head, stream) = Request { line: "GET /v1/asks", headers, body: b"" }.stream(&world.address()).unwrap();
+        assert_eq!(head.status, status);
+        stream
+    };
+    let mut greedy: Vec<_> = (0..80).map(|_| idle(host["token"].as_str().unwrap(), 403)).collect();
+    greedy.extend((0..80).map(|_| idle(&phone, 200)));
+    let request = Request { line: "GET /v1/events", headers: world.headers(), body: b"" };
+    let (_, mut events) = request.stream(&world.address()).unwrap();
+    let strangers: Vec<_> = (0..300).map(|_| TcpStream::connect(world.address()).unwrap()).collect();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    world.answer(&key, &json!({"Which?": "A"})).expect(200);
+    until_settled(&mut events);
+    drop((greedy, strangers));
+    world.kill_daemon();
+    daemon.wait().unwrap();
+}
+
+#[test]
 fn people_can_answer_even_if_there_are_few_descriptors() {
     const HOOKS: usize = 60;
     let mut world = World::new();

@@ -2,7 +2,7 @@
 
 #[path = "../lib/postgres.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
-mod engine;
+pub(crate) mod engine;
 
 use serde_json::json;
 

@@ -6,22 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
-use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::access::{Caller, Entrance, Scope};
-use crate::api::{
-    AskUserResponse, ClientFrame, ErrorFrame, Problem, Response, ServerFrame, SessionTaken, Subscribe, Subscribed,
-};
-use crate::ask::{AskId, AskKey, Cursor};
+use crate::api::{AskUserResponse, ClientFrame, Problem, Response, ServerFrame, SessionTaken, Subscribe, Subscribed};
+use crate::ask::AskId;
 use crate::http::App;
 use crate::http::connections::Tether;
 use crate::http::places::PlaceHandle;
-use crate::http::strict_json;
 use crate::inbox::Words;
 use crate::store::Role;
 
 use super::bucket::Bucket;
+use super::frames::{BINARY, Refused, error, named, read, wanted};
 use super::holders::Holder;
 use super::subscription::{MAX_SESSIONS, Pending, Subscription, settled};
 use super::{AUTHENTICATION, identify};
@@ -81,6 +78,8 @@ pub(super) struct Conversation {
     subscription: Option<Box<Subscription>>,
     /// What is to be sent next. One frame is sent at a time, and in between the connection may have to end.
     outbox: VecDeque<Pending>,
+    /// The revision of the rights under which sessions were taken.
+    revision: Option<i64>,
 }
 
 impl Conversation {
@@ -96,6 +95,7 @@ impl Conversation {
             heard_at: now,
             subscription: None,
             outbox: VecDeque::new(),
+            revision: None,
         }
     }
 
@@ -184,6 +184,7 @@ impl Conversation {
                 },
                 frames = next(&app, self.subscription.as_mut()) => match frames {
                     Ok(Some(frames)) => {
+                        self.give_back(caller);
                         self.outbox.extend(frames);
                         Ok(())
                     }
@@ -205,14 +206,11 @@ impl Conversation {
         let refused = match read(text.as_bytes()) {
             Ok(frame) => {
                 self.nonsense = 0;
-                match frame {
-                    // It is signed in already, and who it is does not change.
-                    ClientFrame::Authenticate(_) => {
-                        self.outbox.push_back(Pending::from(ServerFrame::Authenticated));
-                        Ok(())
-                    }
-                    ClientFrame::Subscribe(frame) => self.subscribe(caller, frame),
-                    ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await,
+                // The connection may be older than what another daemon of the store has changed since. A request is looked up, too.
+                match self.app.access.is_signed_in(caller).await {
+                    Ok(true) => self.obey(caller, frame).await,
+                    Ok(false) => return Err(SIGNED_OUT),
+                    Err(error) => Err(Refused::new(error, None)),
                 }
             }
             Err(problem) => {
@@ -227,6 +225,19 @@ impl Conversation {
             self.outbox.push_back(Pending::from(error(*problem, about)));
         }
         Ok(())
+    }
+
+    /// Does what a companion wants that is signed in.
+    async fn obey(&mut self, caller: &Caller, frame: ClientFrame) -> Result<(), Refused> {
+        match frame {
+            // It is signed in already, and who it is does not change.
+            ClientFrame::Authenticate(_) => {
+                self.outbox.push_back(Pending::from(ServerFrame::Authenticated));
+                Ok(())
+            }
+            ClientFrame::Subscribe(frame) => self.subscribe(caller, frame),
+            ClientFrame::AskUserResponse(frame) => self.respond(caller, *frame).await,
+        }
     }
 
     /// Begins to show a session, or all.
@@ -247,6 +258,7 @@ impl Conversation {
             (Some(subscription), None) => subscription,
             (None, since) => Box::new(Subscription::new(&app, caller.rights().clone(), since)),
         };
+        self.revision = self.revision.or_else(|| caller.rights().revision());
         let may_hold = |session: &str| may_hold(&app, caller, session);
         let took_over = session.as_deref().is_some_and(|session| may_hold(session) && self.holder.take(session));
         let cursor = subscription.position().0.to_string();
@@ -259,6 +271,15 @@ impl Conversation {
         })));
         self.outbox.extend(frames);
         Ok(())
+    }
+
+    /// Gives back the sessions that other rights do not allow to have.
+    fn give_back(&mut self, caller: &Caller) {
+        let revision = caller.rights().revision();
+        if revision != self.revision {
+            self.revision = revision;
+            self.holder.keep(|session| may_hold(&self.app, caller, session));
+        }
     }
 
     /// Hands an answer or a dismissal to the inbox.
@@ -328,18 +349,6 @@ fn may_hold(app: &App, caller: &Caller, session: &str) -> bool {
     rights.allow_everywhere(Role::Answer) || app.inbox.session(session, Role::Answer, rights).is_some()
 }
 
-/// A frame that is refused, and the question that it is about.
-struct Refused {
-    problem: Box<Problem>,
-    about: Option<String>,
-}
-
-impl Refused {
-    fn new(problem: impl Into<Problem>, about: Option<String>) -> Self {
-        Self { problem: Box::new(problem.into()), about }
-    }
-}
-
 /// The next text of the companion. Safe to cancel.
 async fn hear(socket: &mut WebSocket, heard_at: &mut Instant) -> Result<Utf8Bytes, End> {
     loop {
@@ -356,9 +365,6 @@ async fn hear(socket: &mut WebSocket, heard_at: &mut Instant) -> Result<Utf8Byte
         }
     }
 }
-
-/// Stands for a binary frame.
-const BINARY: &str = "\0";
 
 /// Why the connection cannot go on.
 fn end_of(error: &axum::Error) -> End {
@@ -382,63 +388,4 @@ async fn next(
         Some(subscription) => subscription.next(app).await,
         None => pending().await,
     }
-}
-
-/// Reads a frame.
-fn read(text: &[u8]) -> Result<ClientFrame, Problem> {
-    if text == BINARY.as_bytes() {
-        return Err(Problem::bad_request("A frame must be text, and this one is binary."));
-    }
-    strict_json::check(text)
-        .map_err(|problem| Problem { title: problem.title.replace("The body", "The frame"), ..problem })?;
-    let wrong = |error: serde_json::Error| {
-        Problem::invalid(format!("The frame does not have the right shape: {error}."), Vec::new())
-            .hint("GET /v1/asyncapi.json describes the frames.")
-    };
-    // serde would also accept an array with the fields in their order.
-    let frame: Value = serde_json::from_slice(text).map_err(wrong)?;
-    serde_json::from_value(frame).map_err(wrong)
-}
-
-/// The session and the cursor that a subscription names.
-fn wanted(frame: Subscribe) -> Result<(Option<String>, Option<Cursor>), Problem> {
-    let invalid = |title: &str| Problem::invalid(title, Vec::new());
-    let session = match (frame.session_id, frame.conversation_id) {
-        (Some(one), Some(other)) if one != other => return Err(invalid("session_id and conversation_id differ.")),
-        (one, other) => one.or(other),
-    };
-    if session.as_deref().is_some_and(|session| AskKey::new(session, "t").is_err()) {
-        return Err(invalid("session_id is not the id of a session."));
-    }
-    let since = frame.since.map(|since| since.parse().ok().filter(|since| *since >= 0).map(Cursor));
-    match since {
-        Some(None) => Err(invalid("since is not a cursor of this daemon.")),
-        since => Ok((session, since.flatten())),
-    }
-}
-
-/// The ask that a response is about.
-fn named(response: &Response) -> Result<AskKey, Problem> {
-    let key = match (&response.question_id, &response.session_id, &response.tool_call_id) {
-        (Some(key), _, _) => key.parse().ok(),
-        (None, Some(session), Some(call)) => AskKey::new(session, call).ok(),
-        _ => {
-            let missing = "The response names no question.";
-            let hint = "Send question_id, or session_id (or conversation_id) and tool_call_id.";
-            return Err(Problem::invalid(missing, Vec::new()).hint(hint));
-        }
-    };
-    key.ok_or_else(Problem::unknown_ask)
-}
-
-fn error(problem: Problem, question_id: Option<String>) -> ServerFrame {
-    let kind = problem.kind.rsplit(':').next().unwrap_or_default().to_owned();
-    ServerFrame::Error(Box::new(ErrorFrame {
-        error: kind,
-        message: problem.title,
-        hint: problem.hint,
-        question_id,
-        outcome: problem.ask.and_then(|ask| ask.outcome),
-        errors: problem.errors,
-    }))
 }

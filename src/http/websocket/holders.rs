@@ -57,6 +57,11 @@ impl Holder {
         lock(&self.holders.by_session).get(session).is_none_or(|held| held.connection == self.connection)
     }
 
+    /// Gives back the sessions of this connection that it may not keep.
+    pub(super) fn keep(&self, may_keep: impl Fn(&str) -> bool) {
+        lock(&self.holders.by_session).retain(|session, held| held.connection != self.connection || may_keep(session));
+    }
+
     /// The next session that another connection has taken from this one. Safe to cancel.
     pub(super) async fn lost(&self) -> String {
         loop {

@@ -7,6 +7,7 @@
 mod bucket;
 mod conversation;
 pub(super) mod description;
+mod frames;
 mod holders;
 mod subscription;
 
@@ -27,7 +28,7 @@ use crate::api::Problem;
 use super::App;
 use super::connections::Tether;
 use super::guard::agent;
-use super::places::PlaceHandle;
+use super::places::{Guest, PlaceHandle};
 
 use conversation::{Conversation, Peer};
 pub(super) use holders::Holders;
@@ -110,7 +111,7 @@ async fn identify(app: &App, peer: &Peer, token: &[u8]) -> Result<Caller, Proble
         Some(caller) if !caller.may(Scope::Read, None) => Err(not_for_this()),
         Some(caller) => {
             if let Some(place) = &peer.place {
-                place.set_known(true);
+                place.set_known(Guest::of(&caller));
             }
             Ok(caller)
         }

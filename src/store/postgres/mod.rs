@@ -59,6 +59,7 @@ pub use options::PostgresOptions;
 use reader::Reader;
 pub(super) use target::Target;
 use thread::StoreThread;
+pub(super) use writer::MAX_OPEN_OF_HOST;
 use writer::{Pending, Stage, Work};
 
 /// See [`super::Store`].
@@ -107,6 +108,12 @@ impl Postgres {
         let names: Vec<String> = hosts.iter().map(|host| host.as_str().to_owned()).collect();
         let values = vec![names.into(), times::milliseconds(self.parts.reader.times.lease).into()];
         self.write("SELECT answerback.keep_hosts_1($1, $2, $3)", values).await.map(drop)
+    }
+
+    /// Whether a daemon of this store has the name, or had it. An edge has no instance.
+    pub(super) async fn is_daemon(&self, host: &Host) -> Result<bool, StoreError> {
+        let query = "SELECT 1 FROM answerback.hosts WHERE namespace = $1 AND host = $2 AND instance <> ''";
+        Ok(!self.read(query, vec![host.as_str().to_owned().into()]).await?.is_empty())
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -32,6 +32,9 @@ pub(super) const APPLY: &str = "SELECT * FROM answerback.apply_1($1, $2, $3, $4,
 pub(super) const APPLY_TYPES: [Type; 8] =
     [Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8, Type::BOOL, Type::INT4, Type::INT4, Type::TEXT];
 
+/// How many asks of one host may be open.
+pub(in crate::store) const MAX_OPEN_OF_HOST: usize = 1_000;
+
 /// How many asks may be open, in the namespace and of one host.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quotas {
@@ -41,7 +44,7 @@ pub(super) struct Quotas {
 
 impl Default for Quotas {
     fn default() -> Self {
-        Self { namespace: 10_000, host: 1_000 }
+        Self { namespace: 10_000, host: MAX_OPEN_OF_HOST as i32 }
     }
 }
 

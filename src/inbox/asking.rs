@@ -1,0 +1,118 @@
+//! What programs ask.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::access::Caller;
+use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
+use crate::store::{Role, StoreError};
+
+use super::{Inbox, MAX_PROJECT, Refusal};
+
+/// The longest name of an asker, in bytes.
+const MAX_ASKED_BY: usize = 256;
+/// Each program's ask gets a session and a call of so many random bytes.
+const RANDOM_BYTES: usize = 6;
+/// How many questions of one person, or of one device that belongs to nobody, may be open. So nobody takes the places of all others.
+const MAX_OPEN_OF_ONE: usize = 64;
+
+/// Questions that a program asks.
+#[derive(Debug)]
+pub struct Inquiry {
+    /// What to ask.
+    pub questions: Vec<Question>,
+    /// The directory it is about.
+    pub project: Option<String>,
+    /// The name of the program.
+    pub asked_by: Option<String>,
+    /// How long the answer is of use.
+    pub timeout: Option<SignedDuration>,
+}
+
+/// Somebody whose open questions are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Asker {
+    Person(i64),
+    Device(i64),
+}
+
+impl Asker {
+    /// `None` for programs of this daemon's own user, who has all places.
+    fn of(caller: &Caller) -> Option<Self> {
+        caller.person().map(Self::Person).or_else(|| caller.device().map(Self::Device))
+    }
+}
+
+/// The questions that each of them has asked here and that may be open. They are kept in memory only, so a restart forgets whose they are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenByAsker(Arc<Mutex<HashMap<Asker, OpenKeys>>>);
+
+type OpenKeys = Arc<tokio::sync::Mutex<Vec<AskKey>>>;
+
+impl OpenByAsker {
+    fn of(&self, asker: Asker) -> OpenKeys {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(asker).or_default())
+    }
+}
+
+impl Inbox {
+    /// Opens an ask for a program.
+    pub async fn open(&self, inquiry: Inquiry, by: &Caller) -> Result<Arc<Ask>, Refusal> {
+        let new = self.to_open(inquiry, by)?;
+        let Some(asker) = Asker::of(by) else { return Ok(self.registry.open(new).await?) };
+        let (registry, open) = (self.registry.clone(), self.open_by_asker.of(asker));
+        // It is a task of its own, so that an ask counts also if its caller hangs up.
+        let opening = tokio::spawn(async move {
+            let mut open = open.lock().await;
+            open.retain(|key| registry.is_open(key));
+            if open.len() >= MAX_OPEN_OF_ONE {
+                return Err(Refusal::FullForOne(MAX_OPEN_OF_ONE));
+            }
+            let ask = registry.open(new).await?;
+            open.push(ask.key.clone());
+            Ok(ask)
+        });
+        // A task without a result was cancelled because the daemon ends.
+        opening.await.unwrap_or(Err(Refusal::Store(StoreError::Closed)))
+    }
+
+    /// Checks what a program wants to ask.
+    fn to_open(&self, inquiry: Inquiry, by: &Caller) -> Result<NewAsk, Refusal> {
+        if !by.rights().allow(Role::Answer, self.store.host(), inquiry.project.as_deref()) {
+            return Err(Refusal::Role);
+        }
+        let questions = Questions::new(inquiry.questions)?;
+        if inquiry.project.as_ref().is_some_and(|project| project.len() > MAX_PROJECT) {
+            return Err(Refusal::TooLong { what: "project", limit: MAX_PROJECT });
+        }
+        if inquiry.asked_by.as_ref().is_some_and(|name| name.len() > MAX_ASKED_BY) {
+            return Err(Refusal::TooLong { what: "asked_by", limit: MAX_ASKED_BY });
+        }
+        Ok(NewAsk {
+            key: program_key()?,
+            origin: Origin::Program,
+            project: inquiry.project,
+            kind: Kind::Question,
+            subject: None,
+            questions,
+            detail: String::new(),
+            expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
+            on_timeout: OnTimeout::Native,
+            racing: false,
+            digest: None,
+            asker: None,
+            asked_by: inquiry.asked_by.as_deref().and_then(harmless_name),
+        })
+    }
+}
+
+/// Each program's ask has a session of its own, so that no program's questions use up the limit of another's.
+fn program_key() -> Result<AskKey, Refusal> {
+    let mut random = [0; 2 * RANDOM_BYTES];
+    getrandom::fill(&mut random)?;
+    let (session, call) = random.split_at(RANDOM_BYTES);
+    Ok(AskKey::new(&format!("program-{}", hex::encode(session)), &hex::encode(call))?)
+}
