@@ -32,6 +32,8 @@ mod edge_access;
 mod edge_commands;
 mod edge_faults;
 mod edge_shared;
+mod edge_slow;
+mod edge_stolen;
 mod events;
 mod export;
 mod fail_open;

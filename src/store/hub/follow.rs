@@ -8,7 +8,17 @@ use crate::ask::{Ask, Change, Cursor};
 use crate::store::Snapshot;
 
 use super::connect::HubError;
-use super::wire::{Fault, FaultKind, HubFrame, Reply, close, number_of};
+use super::wire::{self, Fault, FaultKind, HubFrame, Reply, close, number_of};
+
+impl wire::Message for Message {
+    fn of(text: String) -> Self {
+        Self::Text(text.into())
+    }
+
+    fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text.as_str()) } else { None }
+    }
+}
 
 /// What a frame means.
 #[derive(Debug)]
@@ -42,10 +52,10 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn take(&mut self, message: &Message) -> Result<Event, HubError> {
-        let text = match message {
-            Message::Text(text) => text,
-            Message::Close(frame) => {
+    pub(super) fn take(&mut self, event: wire::Event<Message>) -> Result<Event, HubError> {
+        let text = match event {
+            wire::Event::Frame(text) => text,
+            wire::Event::Other(Message::Close(frame)) => {
                 let (code, reason) =
                     frame.as_ref().map_or((0, ""), |frame| (u16::from(frame.code), frame.reason.as_str()));
                 return Err(match code {
@@ -54,17 +64,17 @@ impl Follower {
                     _ => HubError::Unreachable(format!("it has hung up: {reason}")),
                 });
             }
-            _ => return Ok(Event::Nothing),
+            wire::Event::Other(_) | wire::Event::Sent => return Ok(Event::Nothing),
         };
-        match serde_json::from_str(text) {
+        match serde_json::from_str(&text) {
             Ok(frame) => Ok(self.read(frame)),
             Err(error) => {
                 tracing::warn!(%error, "a frame of the hub is not understood: the hub may be newer");
-                self.pass_over(text);
+                self.pass_over(&text);
                 // Whoever waits for this reply must not wait for ever.
                 let message = "the reply of the hub cannot be read: one of the two may be older".to_owned();
                 let fault = || Fault { kind: FaultKind::Unknown, message };
-                Ok(number_of(text, "done").map_or(Event::Nothing, |id| Event::Done { id, result: Err(fault()) }))
+                Ok(number_of(&text, "done").map_or(Event::Nothing, |id| Event::Done { id, result: Err(fault()) }))
             }
         }
     }

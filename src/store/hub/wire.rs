@@ -1,9 +1,10 @@
 //! What goes over a link, as types. The hub and the edge both use them.
 //!
-//! A link is one WebSocket. Each frame is a JSON object with a `type`. Both ends ignore fields and frames that they do not know, so a newer
+//! A link is one WebSocket. Each frame is a JSON object with a `type`; a long one goes in several messages (`line`). Both ends ignore fields and frames that they do not know, so a newer
 //! version can add some. `VERSION` changes only if an older end would misunderstand the new one.
 
 mod asks;
+mod line;
 
 use std::time::Duration;
 
@@ -14,13 +15,20 @@ use crate::ask::{AskId, Outcome, Receipt};
 use crate::store::StoreError;
 
 pub use asks::{Millis, WireAsk, WireChange, WireNew};
+pub use line::{Event, Line, LineError, MAX_MESSAGE, Message};
 
 /// The version of this protocol.
 pub const VERSION: u32 = 1;
 /// Where a hub takes links.
 pub const PATH: &str = "/v1/link";
-/// The largest frame. The largest ask has half of it.
-pub const MAX_FRAME: usize = 8 * 1024 * 1024;
+/// The most that an ask has as JSON. What comes in over HTTP has at most half of it, and may be in the ask twice.
+pub const MAX_ASK: usize = 2 * 1024 * 1024;
+/// The most that an outcome or a receipt has as JSON, as over HTTP.
+pub const MAX_OUTCOME: usize = 1024 * 1024;
+/// The most that an asker may keep with an ask for its reply. It is text of JSON, so as a text in JSON it has up to twice as much.
+pub const MAX_DETAIL: usize = 2 * 1024 * 1024;
+/// The largest frame: a change with everything that an ask can have.
+pub const MAX_FRAME: usize = MAX_ASK + 2 * MAX_OUTCOME + 2 * MAX_DETAIL;
 /// How often each end gives a sign.
 pub const BEAT: Duration = Duration::from_secs(5);
 /// An end that has given no sign for this long is gone.

@@ -85,9 +85,9 @@ impl WireNew {
         })
     }
 
-    /// Whether an ask is the one that this opens.
-    pub(in crate::store::hub) fn opens(&self, ask: &Ask) -> bool {
-        ask.key.as_str() == self.key && ask.digest == self.digest
+    /// The key and the digest of the ask that this opens.
+    pub(in crate::store::hub) fn name(&self) -> (String, Option<String>) {
+        (self.key.clone(), self.digest.clone())
     }
 }
 
