@@ -1,6 +1,7 @@
 //! Times are real here: the store works on a thread of its own, and a clock that jumps would get ahead of it.
 
 mod hubs;
+mod open_asks;
 
 use std::path::PathBuf;
 
