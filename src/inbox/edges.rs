@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name};
-use crate::registry::{MAX_OPEN, MAX_OPEN_PER_SESSION};
-use crate::store::wire::{Command, Fault, FaultKind, Reply, WireAsk, WireChange, WireNew};
+use crate::registry::MAX_OPEN_PER_SESSION;
+use crate::store::wire::{
+    Command, Fault, FaultKind, MAX_ASK, MAX_DETAIL, MAX_OUTCOME, Reply, WireAsk, WireChange, WireNew,
+};
 use crate::store::{Changes, Opened, Settling, StoreError};
 
 use super::Inbox;
@@ -13,13 +17,23 @@ use super::Inbox;
 /// The longest directory, as in the API, and the longest digest or name of a process, in bytes.
 const MAX_PROJECT: usize = 4096;
 const MAX_NAME: usize = 1024;
-/// The most that an edge may keep with an ask for its own reply.
-const MAX_DETAIL: usize = 4 * 1024 * 1024;
+/// The most memory that an ask may take. Many small values take more than their JSON.
+const MAX_WEIGHT: usize = 4 * 1024 * 1024;
 /// The most changes on a page for an edge.
 const MAX_CHANGES: usize = 256;
 
 fn refused(message: &str) -> Fault {
     Fault { kind: FaultKind::Refused, message: message.to_owned() }
+}
+
+fn too_large() -> Fault {
+    refused("this is too large")
+}
+
+/// Refuses what has more than so many bytes as JSON. Over HTTP, nobody could send it either.
+fn check_size(value: &impl Serialize, most: usize) -> Result<(), Fault> {
+    let bytes = serde_json::to_vec(value).map_err(|_| too_large())?;
+    if bytes.len() > most { Err(too_large()) } else { Ok(()) }
 }
 
 fn failed(error: StoreError) -> Fault {
@@ -38,8 +52,10 @@ impl Inbox {
     /// Carries out a command of the daemon of `host`. What it may not do is refused and logged.
     pub async fn serve_edge(&self, host: &Host, command: Command) -> Result<Reply, Fault> {
         let done = self.carry_out(host, command).await;
-        if let Err(Fault { kind: FaultKind::Refused, message }) = &done {
-            tracing::warn!(host = host.as_str(), message, "a machine was refused something");
+        if let Err(Fault { kind: FaultKind::Refused, message }) = &done
+            && let Some(left_out) = self.registry.share(host).line()
+        {
+            tracing::warn!(host = host.as_str(), message, left_out, "a machine was refused something");
         }
         done
     }
@@ -58,6 +74,7 @@ impl Inbox {
                 Ok(found(self.store.resume(ask.id, expires_at, now).await.map_err(failed)?))
             }
             Command::Receive { ask, receipt } => {
+                check_size(&receipt, MAX_OUTCOME)?;
                 let ask = self.own(host, ask).await?;
                 let receipt = Receipt { at: self.store.now(), ..receipt };
                 Ok(found(self.store.receive(ask.id, receipt).await.map_err(failed)?))
@@ -76,6 +93,8 @@ impl Inbox {
                 Ok(Reply::Detail { detail: self.store.detail(ask.id).await.map_err(failed)? })
             }
             Command::Changes { after, limit } => {
+                // One after the other: a page has the asks of all machines, and others read, too.
+                let _turn = self.registry.share(host).read().await;
                 let page = self.store.changes(Cursor(after), limit.min(MAX_CHANGES)).await.map_err(failed)?;
                 let Changes { changes, through, is_end, is_broken_off } = page;
                 let own = changes.iter().filter(|change| change.ask.host == *host);
@@ -100,11 +119,14 @@ impl Inbox {
         if is_long(&new.project, MAX_PROJECT) || is_long(&new.digest, MAX_NAME) || is_long(&new.asker, MAX_NAME) {
             return Err(refused("the project or a name in this question is too long"));
         }
-        if new.detail.len() > MAX_DETAIL {
-            return Err(refused("this question is too large"));
+        check_size(&(&new.questions, &new.subject), MAX_ASK)?;
+        let weight = new.weight();
+        if new.detail.len() > MAX_DETAIL || weight > MAX_WEIGHT {
+            return Err(too_large());
         }
-        let is_full = self.registry.count_open(host) >= MAX_OPEN;
-        let limit = if is_full { 0 } else { per_session.min(MAX_OPEN_PER_SESSION) };
+        // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
+        let room = self.registry.room_for(host, weight);
+        let limit = if room.is_some() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
         match self.store.for_host(host.clone()).open_ask(Arc::new(new), now, limit).await.map_err(failed)? {
             Opened::New(ask) => {
                 tracing::info!(key = %ask.key, host = host.as_str(), "opened");
@@ -117,6 +139,7 @@ impl Inbox {
     }
 
     async fn settle_for_edge(&self, host: &Host, id: AskId, outcome: Outcome) -> Result<Reply, Fault> {
+        check_size(&outcome, MAX_OUTCOME)?;
         let ask = self.own(host, id).await?;
         // The edge does not say who it was. That follows from the outcome.
         let by = match outcome {

@@ -3,8 +3,8 @@
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
-use tungstenite::client::IntoClientRequest;
 use tungstenite::Message;
+use tungstenite::client::IntoClientRequest;
 
 use crate::edge_stolen::Stolen;
 use crate::fleet::{Fleet, join};

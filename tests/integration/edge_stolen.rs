@@ -101,19 +101,59 @@ fn a_cursor_that_no_hub_has_given_out_is_no_cursor() {
     assert!(!fleet.hub.log().contains("panicked"));
 }
 
+/// The command that opens an ask, with so many bytes in its only option.
+fn open(key: &str, length: usize) -> Value {
+    let option = json!({"label": "A", "description": "x".repeat(length), "preview": null});
+    let question = json!({"question": "Which?", "header": "", "options": [option], "multiSelect": false});
+    let new = json!({
+        "key": key, "origin": "claude-code", "kind": "question", "questions": [question], "detail": "{}",
+        "on_timeout": "native", "racing": true,
+    });
+    json!({"do": "open", "per_session": 64, "new": new})
+}
+
 #[test]
-fn nothing_is_asked_over_a_link_that_could_not_be_asked_at_the_hub() {
+fn nothing_goes_over_a_link_that_is_too_large_over_http() {
     let fleet = Fleet::new();
     let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));
-    let open = |length: usize| {
-        let option = json!({"label": "A", "description": "x".repeat(length), "preview": null});
-        let question = json!({"question": "Which?", "header": "", "options": [option], "multiSelect": false});
-        let new = json!({
-            "key": "s__t", "origin": "claude_code", "kind": "question", "questions": [question], "detail": "{}",
-            "on_timeout": "release", "racing": false,
-        });
-        json!({"do": "open", "per_session": 64, "new": new})
-    };
-    link.refused(&open(1024 * 1024));
-    assert_eq!(link.call(&open(1000))["Ok"]["is"], "new");
+    let large = 2 * 1024 * 1024;
+    link.refused(&open("s__t", large));
+    let id = link.call(&open("s__t", 1000))["Ok"]["ask"]["id"].take();
+    let answers = json!({"Which?": "x".repeat(large)});
+    let edited = json!({"x": "x".repeat(large)});
+    for answer in [json!({ "answers": answers }), json!({"answers": {"Which?": "A"}, "edited": edited})] {
+        let mut outcome = answer;
+        outcome["kind"] = json!("answered_in_terminal");
+        link.refused(&json!({"do": "settle", "ask": id, "outcome": outcome}));
+    }
+    let receipt = json!({"answers": answers, "as_sent": true, "at": "2026-01-01T00:00:00Z"});
+    link.refused(&json!({"do": "receive", "ask": id, "receipt": receipt}));
+    let outcome = json!({"kind": "answered_in_terminal", "answers": {"Which?": "A"}});
+    assert_eq!(link.call(&json!({"do": "settle", "ask": id, "outcome": outcome}))["Ok"]["is"], "won");
+    // A frame that is larger than any frame ends the link.
+    let most = "x".repeat(9 * 1024 * 1024);
+    for piece in most.as_bytes().chunks(PIECE) {
+        let piece = format!("+{}", std::str::from_utf8(piece).unwrap());
+        if link.0.send(Message::text(piece)).is_err() {
+            break;
+        }
+    }
+    fleet.until_not_linked("build-1");
+}
+
+#[test]
+fn a_link_over_which_only_nonsense_comes_is_closed_and_does_not_fill_the_log() {
+    let fleet = Fleet::new();
+    let token = fleet.token("build-1");
+    for _ in 0..3 {
+        let mut link = Stolen::connect(&fleet.hub, &token);
+        for _ in 0..100 {
+            link.refused(&json!({"do": "fly"}));
+        }
+        link.0.send(Message::text(json!({"type": "call", "id": 7, "command": {"do": "fly"}}).to_string())).unwrap();
+        let closed = std::iter::repeat_with(|| link.next()).find(|frame| frame["type"] != "beat").unwrap();
+        assert_eq!(closed, json!({"type": "close", "code": 1008}));
+    }
+    let log = fleet.hub.log();
+    assert!((1..=30).contains(&log.matches("host=\"build-1\"").count()), "{log}");
 }

@@ -13,14 +13,16 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::ask::{Ask, AskId, Change, ChangeKind, Cursor, Host};
 use crate::http::App;
 use crate::http::connections::Tether;
-use crate::registry::{Feed, Next};
+use crate::registry::{Feed, MAX_CALLS, Next, Share};
 use crate::store::wire::{
-    self, BEAT, EdgeFrame, Event, Fault, FaultKind, HubFrame, Line, LineError, MAX_CALLS, MAX_FRAME, SILENCE, VERSION,
+    self, BEAT, Command, EdgeFrame, Event, Fault, FaultKind, HubFrame, Line, LineError, MAX_FRAME, SILENCE, VERSION,
     WireAsk, WireChange, close,
 };
 
@@ -28,6 +30,8 @@ use crate::store::wire::{
 const MAX_REPLAY: i64 = 10_000;
 /// How exact "last seen" is.
 const SEEN: Duration = Duration::from_secs(300);
+/// How many commands in a row may be refused. An edge is hardly ever refused anything.
+const MAX_REFUSED: u32 = 100;
 /// How long the connection waits for the other side to close, so that the reason for it can be read.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -46,6 +50,7 @@ const NONSENSE: End = End::Close(1008, "a frame does not have the right shape");
 const STORE_FAILED: End = End::Close(1011, "the hub cannot read its store");
 const REVOKED: End = End::Close(close::REVOKED, "the host token was taken back");
 const REPLACED: End = End::Close(close::REPLACED, "another daemon uses the same host token");
+const REFUSED: End = End::Close(1008, "too many commands were refused");
 const OTHER_VERSION: End = End::Close(close::VERSION, "the hub speaks another version of the link");
 
 impl wire::Message for Message {
@@ -62,6 +67,7 @@ pub(super) struct Conversation {
     app: App,
     id: i64,
     host: Host,
+    share: Arc<Share>,
     tether: Tether,
     line: Line<WebSocket>,
     /// When it was last written down that this machine is there.
@@ -70,6 +76,15 @@ pub(super) struct Conversation {
 
 /// A command that is being carried out.
 type Call = BoxFuture<'static, (Cursor, HubFrame)>;
+
+/// Ends a task when it is dropped.
+struct Ending(AbortHandle);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// What this edge is sent.
 struct Following {
@@ -91,13 +106,15 @@ struct Following {
 
 impl Conversation {
     pub(super) fn new(app: App, id: i64, host: Host, tether: Tether, socket: WebSocket) -> Self {
-        Self { app, id, host, tether, line: Line::new(socket), noted_at: None }
+        let share = app.registry.share(&host);
+        Self { app, id, host, share, tether, line: Line::new(socket), noted_at: None }
     }
 
     pub(super) async fn run(mut self) {
-        let name = self.host.as_str().to_owned();
         let end = self.talk().await.err().unwrap_or(End::Gone);
-        tracing::info!(host = name, ?end, "the link with a machine has ended");
+        if let Some(left_out) = self.share.line() {
+            tracing::info!(host = self.host.as_str(), ?end, left_out, "the link with a machine has ended");
+        }
         if let End::Close(code, reason) = end {
             say_goodbye(self.line.into_socket(), code, reason).await;
         }
@@ -120,12 +137,17 @@ impl Conversation {
         };
         let link = app.registry.link(&self.host);
         self.note_seen();
-        tracing::info!(host = self.host.as_str(), ?cursor, "a machine is linked");
+        if let Some(left_out) = self.share.line() {
+            tracing::info!(host = self.host.as_str(), ?cursor, left_out, "a machine is linked");
+        }
         let mut following = self.greet(cursor);
         let mut beat = interval_at(Instant::now() + BEAT, BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tether = self.tether.clone();
         let mut replaced = pin!(link.replaced());
+        let share = Arc::clone(&self.share);
+        // The right to carry out the next command.
+        let (mut turn, mut refused) = (None, 0);
         loop {
             if self.line.is_idle() {
                 following.sent = following.feed.position();
@@ -133,7 +155,7 @@ impl Conversation {
                     self.say(&frame);
                 }
             }
-            let hears = following.calls.len() + following.replies.len() < MAX_CALLS;
+            let hears = turn.is_some() && following.calls.len() + following.replies.len() < MAX_CALLS;
             tokio::select! {
                 biased;
                 () = &mut closing => return Err(STOPPING),
@@ -148,7 +170,15 @@ impl Conversation {
                     // It may go between the pieces of a change, which the edge has not got yet.
                     self.say(&HubFrame::Beat { cursor: following.sent.0, now: app.registry.now() });
                 }
-                Some(reply) = following.calls.next() => following.replies.push_back(reply),
+                Some(reply) = following.calls.next() => {
+                    let is_refused = reply.1.is_refusal();
+                    refused = if is_refused { refused + 1 } else { 0 };
+                    if refused > MAX_REFUSED {
+                        return Err(REFUSED);
+                    }
+                    following.replies.push_back(reply);
+                }
+                permit = share.call(), if turn.is_none() => turn = permit,
                 next = following.feed.next(), if self.line.is_idle() => match next {
                     Ok(Some(Next::Change(change))) => {
                         if change.ask.host == self.host && !following.was_shown(&change) {
@@ -169,31 +199,39 @@ impl Conversation {
                 },
                 event = self.line.next(hears) => match self.hear(event)? {
                     Some(EdgeFrame::Call { id, command }) => {
-                        let (app, host) = (app.clone(), self.host.clone());
-                        // It goes on if the link ends meanwhile, like every command that has come in.
-                        let call = tokio::spawn(async move {
-                            let result = app.inbox.serve_edge(&host, command).await;
-                            let cursor = app.inbox.cursor();
-                            (cursor, HubFrame::Done { id, cursor: cursor.0, result })
-                        });
-                        following.calls.push(Box::pin(async move {
-                            match call.await {
-                                Ok(done) => done,
-                                // The runtime ends.
-                                Err(_) => std::future::pending().await,
-                            }
-                        }));
+                        following.calls.push(self.carry_out(id, command, turn.take()));
                     }
                     Some(EdgeFrame::Unreadable { id }) => {
                         let message = "the hub cannot read this: one of the two may be older".to_owned();
                         let result = Err(Fault { kind: FaultKind::Refused, message });
-                        following.replies.push_back((Cursor(0), HubFrame::Done { id, cursor: 0, result }));
+                        let done = HubFrame::Done { id, cursor: 0, result };
+                        following.calls.push(Box::pin(std::future::ready((Cursor(0), done))));
                     }
                     Some(EdgeFrame::Hello { .. }) => return Err(NONSENSE),
                     Some(EdgeFrame::Beat | EdgeFrame::Unknown) | None => {}
                 },
             }
         }
+    }
+
+    /// Carries out a command. One that changes something goes on if the link ends meanwhile.
+    fn carry_out(&self, id: u64, command: Command, turn: Option<OwnedSemaphorePermit>) -> Call {
+        let (app, host, only_reads) = (self.app.clone(), self.host.clone(), command.only_reads());
+        let call = tokio::spawn(async move {
+            let _turn = turn;
+            let result = app.inbox.serve_edge(&host, command).await;
+            let cursor = app.inbox.cursor();
+            (cursor, HubFrame::Done { id, cursor: cursor.0, result })
+        });
+        let ending = only_reads.then(|| Ending(call.abort_handle()));
+        Box::pin(async move {
+            let _ending = ending;
+            match call.await {
+                Ok(done) => done,
+                // The runtime ends.
+                Err(_) => std::future::pending().await,
+            }
+        })
     }
 
     fn note_seen(&mut self) {

@@ -74,7 +74,12 @@ pub(super) struct Done {
 impl Calls {
     pub(super) fn new(status: Status) -> Self {
         let pending = Pending { by_id: BTreeMap::new(), lost_at: Instant::now() };
-        Self { next: AtomicU64::new(0), pending: Mutex::new(pending), unsent: Notify::new(), status: watch::channel(status).0 }
+        Self {
+            next: AtomicU64::new(0),
+            pending: Mutex::new(pending),
+            unsent: Notify::new(),
+            status: watch::channel(status).0,
+        }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -161,7 +166,9 @@ impl Calls {
         for call in self.pending().by_id.values_mut().filter(|call| call.is_again) {
             let Some((key, digest)) = &call.opens else { continue };
             let is_next = call.opened.as_ref().is_some_and(|opened| opened.id == change.ask.id);
-            if is_next || (change.kind == ChangeKind::Opened && change.ask.key.as_str() == key && change.ask.digest == *digest) {
+            if is_next
+                || (change.kind == ChangeKind::Opened && change.ask.key.as_str() == key && change.ask.digest == *digest)
+            {
                 call.opened = Some(Arc::clone(&change.ask));
             }
         }

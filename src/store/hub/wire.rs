@@ -33,8 +33,6 @@ pub const MAX_FRAME: usize = MAX_ASK + 2 * MAX_OUTCOME + 2 * MAX_DETAIL;
 pub const BEAT: Duration = Duration::from_secs(5);
 /// An end that has given no sign for this long is gone.
 pub const SILENCE: Duration = Duration::from_secs(15);
-/// How many calls of one edge a hub works on at the same time. It reads no more until one of them is done.
-pub const MAX_CALLS: usize = 64;
 
 /// The hub closes a link with these codes. Each says what the edge has to do.
 pub mod close {
@@ -127,6 +125,13 @@ pub enum HubFrame {
     Unknown,
 }
 
+impl HubFrame {
+    /// Whether it says that a command was refused.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Done { result: Err(Fault { kind: FaultKind::Refused, .. }), .. })
+    }
+}
+
 /// What an edge wants. Times are durations from now, because the clocks of two machines differ.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -166,6 +171,13 @@ pub enum Command {
     },
     #[serde(other)]
     Unknown,
+}
+
+impl Command {
+    /// Whether it changes nothing. Then nobody needs it after its link has ended.
+    pub fn only_reads(&self) -> bool {
+        matches!(self, Self::Ask { .. } | Self::AskWithDigest { .. } | Self::Detail { .. } | Self::Changes { .. })
+    }
 }
 
 /// What came of a command.

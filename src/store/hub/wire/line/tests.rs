@@ -60,10 +60,7 @@ async fn a_short_frame_does_not_wait_for_a_long_one() {
     let (long, short) = (frame('l', 100_000), frame('s', 10));
     one.queue(long.clone());
     one.queue(short.clone());
-    let (first, ()) = tokio::join!(
-        async { (heard(&mut other).await, heard(&mut other).await) },
-        until_idle(&mut one)
-    );
+    let (first, ()) = tokio::join!(async { (heard(&mut other).await, heard(&mut other).await) }, until_idle(&mut one));
     assert!(first == (short, long));
 }
 
