@@ -22,8 +22,8 @@ use crate::http::App;
 use crate::http::connections::Tether;
 use crate::registry::{Feed, MAX_CALLS, Next, Share};
 use crate::store::wire::{
-    self, BEAT, Command, EdgeFrame, Event, Fault, FaultKind, HubFrame, Line, LineError, MAX_FRAME, SILENCE, VERSION,
-    WireAsk, WireChange, close,
+    self, BEAT, Command, EdgeFrame, Event, Fault, FaultKind, HubFrame, Line, LineError, MAX_FRAME, Millis, SILENCE,
+    VERSION, WireAsk, WireChange, close,
 };
 
 /// How many changes an edge may have missed. One that missed more gets its open asks instead, which is less work.
@@ -198,8 +198,8 @@ impl Conversation {
                     Err(_) => return Err(STORE_FAILED),
                 },
                 event = self.line.next(hears) => match self.hear(event)? {
-                    Some(EdgeFrame::Call { id, command }) => {
-                        following.calls.push(self.carry_out(id, command, turn.take()));
+                    Some(EdgeFrame::Call { id, command, sent_before }) => {
+                        following.calls.push(self.carry_out(id, *command, sent_before, turn.take()));
                     }
                     Some(EdgeFrame::Unreadable { id }) => {
                         let message = "the hub cannot read this: one of the two may be older".to_owned();
@@ -215,11 +215,17 @@ impl Conversation {
     }
 
     /// Carries out a command. One that changes something goes on if the link ends meanwhile.
-    fn carry_out(&self, id: u64, command: Command, turn: Option<OwnedSemaphorePermit>) -> Call {
+    fn carry_out(
+        &self,
+        id: u64,
+        command: Command,
+        sent_before: Option<Millis>,
+        turn: Option<OwnedSemaphorePermit>,
+    ) -> Call {
         let (app, host, only_reads) = (self.app.clone(), self.host.clone(), command.only_reads());
         let call = tokio::spawn(async move {
             let _turn = turn;
-            let result = app.inbox.serve_edge(&host, command).await;
+            let result = app.inbox.serve_edge(&host, command, sent_before).await;
             let cursor = app.inbox.cursor();
             (cursor, HubFrame::Done { id, cursor: cursor.0, result })
         });

@@ -14,13 +14,15 @@ use tokio::time::{Instant, sleep_until};
 use crate::ask::{Ask, Change, ChangeKind};
 use crate::store::StoreError;
 
-use super::wire::{Command, EdgeFrame, Fault, MAX_FRAME, MAX_MESSAGE, Reply, WireAsk};
+use super::wire::{Command, EdgeFrame, Fault, MAX_FRAME, MAX_MESSAGE, Reply, WireAsk, sent_before};
 
 /// How long commands wait for a link that was lost. The hook gives up half a second later. Without a link for longer than this, they do not
 /// wait at all, because an agent runs a hook with each of its calls.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// The most commands that wait at the same time.
 const MAX_PENDING: usize = 10_000;
+/// The most that a command grows by when it is sent again.
+const SENT_BEFORE: usize = 64;
 
 /// Whether there is a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +61,7 @@ struct Call {
     is_sent: bool,
     /// It was sent over an earlier link.
     is_again: bool,
+    first_sent_at: Option<Instant>,
     /// The ask that it has opened, as the changes since tell.
     opened: Option<Arc<Ask>>,
 }
@@ -96,8 +99,8 @@ impl Calls {
         let (reply, mut replied) = oneshot::channel();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let opens = if let Command::Open { new, .. } = &command { Some(new.name()) } else { None };
-        let text = serde_json::to_string(&EdgeFrame::Call { id, command }).ok();
-        let text = text.filter(|text| text.len() <= MAX_FRAME);
+        let text = serde_json::to_string(&EdgeFrame::Call { id, command: Box::new(command), sent_before: None }).ok();
+        let text = text.filter(|text| text.len() <= MAX_FRAME - SENT_BEFORE);
         let text = text.ok_or_else(|| StoreError::Failed("this is too large for the link".to_owned()))?;
         let deadline = {
             let mut pending = self.pending();
@@ -113,7 +116,8 @@ impl Calls {
             if pending.by_id.len() >= MAX_PENDING {
                 return Err(StoreError::Busy("too much is to be said to the hub".to_owned()));
             }
-            pending.by_id.insert(id, Call { text, opens, reply, is_sent: false, is_again: false, opened: None });
+            let call = Call { text, opens, reply, is_sent: false, is_again: false, first_sent_at: None, opened: None };
+            pending.by_id.insert(id, call);
             deadline
         };
         self.unsent.notify_one();
@@ -151,7 +155,8 @@ impl Calls {
         let fits = |call: &Call| !call.is_sent && (may_be_long || call.text.len() <= MAX_MESSAGE);
         let call = pending.by_id.values_mut().find(|call| fits(call))?;
         call.is_sent = true;
-        Some(call.text.clone())
+        let first_sent_at = *call.first_sent_at.get_or_insert_with(Instant::now);
+        Some(if call.is_again { sent_before(&call.text, first_sent_at.elapsed()) } else { call.text.clone() })
     }
 
     /// A reply has come.
@@ -292,7 +297,8 @@ mod tests {
         tokio::time::sleep(PATIENCE + Duration::from_millis(100)).await;
         assert!(!call.is_finished());
         calls.link_is_up();
-        assert_eq!(sent(&calls).await, first);
+        let again = sent(&calls).await;
+        assert!(again.contains("sent_before") && again.ends_with(&first[1..]), "{again}");
         calls.done(0, Ok(Reply::Ask { ask: None }));
         assert!(call.await.unwrap().unwrap().is_again);
     }

@@ -62,7 +62,13 @@ pub enum EdgeFrame {
         only_greets: bool,
     },
     /// A command. The reply has the same id.
-    Call { id: u64, command: Command },
+    Call {
+        id: u64,
+        command: Box<Command>,
+        /// If it was sent before, over a link that was lost: how long ago.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent_before: Option<Millis>,
+    },
     /// A sign of life.
     Beat,
     /// A call that cannot be read. It is nested too deeply, or of a newer version.
@@ -85,6 +91,12 @@ struct Numbered {
 pub(super) fn number_of(text: &str, kind: &str) -> Option<u64> {
     let numbered: Numbered = serde_json::from_str(text).ok()?;
     (numbered.kind == kind).then_some(numbered.id)
+}
+
+/// The frame of a call, as one that was sent before.
+pub(super) fn sent_before(call: &str, ago: Duration) -> String {
+    let ago = ago.as_millis();
+    call.strip_prefix('{').map_or_else(|| call.to_owned(), |fields| format!(r#"{{"sent_before":{ago},{fields}"#))
 }
 
 impl EdgeFrame {
@@ -288,7 +300,8 @@ mod tests {
         assert!(matches!(read(json!({"type": "news", "a": 1})), HubFrame::Unknown));
         assert!(matches!(read(json!({"type": "ready", "cursor": 4, "more": true})), HubFrame::Ready { cursor: 4 }));
         let call = json!({"type": "call", "id": 1, "command": {"do": "fly"}});
-        let EdgeFrame::Call { command: Command::Unknown, .. } = serde_json::from_value(call).unwrap() else { panic!() };
+        let EdgeFrame::Call { command, .. } = serde_json::from_value(call).unwrap() else { panic!() };
+        assert!(matches!(*command, Command::Unknown));
         let mut change = WireChange::new(
             &Change {
                 cursor: Cursor(1),
@@ -300,6 +313,17 @@ mod tests {
         );
         change.kind = "ask.sung".into();
         assert!(change.read().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_call_that_is_sent_again_says_so() {
+        let call = EdgeFrame::Call { id: 7, command: Box::new(Command::Defer { ask: AskId(1) }), sent_before: None };
+        let again = sent_before(&serde_json::to_string(&call).unwrap(), Duration::from_secs(2));
+        let read = EdgeFrame::read(&again);
+        assert!(
+            matches!(&read, Some(EdgeFrame::Call { id: 7, sent_before: Some(Millis(2000)), .. })),
+            "{again}: {read:?}"
+        );
     }
 
     #[test]
