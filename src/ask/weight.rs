@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{Ask, Outcome, Question};
+use super::{Ask, NewAsk, Outcome, Question, Questions, Subject};
 
 /// The memory that a text or a few texts need beside their bytes.
 const HOLDER: usize = 64;
@@ -11,13 +11,23 @@ const HOLDER: usize = 64;
 impl Ask {
     /// About how many bytes it takes.
     pub fn weight(&self) -> usize {
-        let names = [&self.project, &self.asked_by].into_iter().flatten().map(String::len).sum::<usize>();
-        let subject: usize = self.subject.iter().flat_map(|subject| subject.fields()).map(of_field).sum();
-        let questions: usize = self.questions.iter().map(of_question).sum();
         let outcome = self.settlement.as_ref().map_or(0, |settlement| of_outcome(&settlement.outcome));
         let receipt = self.receipt.as_ref().map_or(0, |receipt| of_texts(&receipt.answers));
-        HOLDER + names + subject + questions + outcome + receipt
+        of_asked([&self.project, &self.asked_by], self.subject.as_ref(), &self.questions) + outcome + receipt
     }
+}
+
+impl NewAsk {
+    /// About how many bytes the ask takes while it is open.
+    pub fn weight(&self) -> usize {
+        of_asked([&self.project, &self.asked_by], self.subject.as_ref(), &self.questions)
+    }
+}
+
+fn of_asked(names: [&Option<String>; 2], subject: Option<&Subject>, questions: &Questions) -> usize {
+    let names = names.into_iter().flatten().map(String::len).sum::<usize>();
+    let subject: usize = subject.into_iter().flat_map(Subject::fields).map(of_field).sum();
+    HOLDER + names + subject + questions.iter().map(of_question).sum::<usize>()
 }
 
 fn of_field((name, value): (&String, &Value)) -> usize {
@@ -43,7 +53,8 @@ fn of_question(question: &Question) -> usize {
 fn of_outcome(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Answered(answer) | Outcome::AnsweredInTerminal(answer) => {
-            of_texts(&answer.answers) + of_texts(&answer.notes)
+            let edited: usize = answer.edited.iter().flatten().map(of_field).sum();
+            of_texts(&answer.answers) + of_texts(&answer.notes) + edited
         }
         Outcome::Dismissed { reason } => reason.as_ref().map_or(0, String::len),
         Outcome::Released | Outcome::Expired | Outcome::Withdrawn => 0,

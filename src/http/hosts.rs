@@ -56,8 +56,8 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<HostList>, 
     Ok(JsonReply(HostList { hosts: hosts.collect() }))
 }
 
-/// Takes the token of a machine back. Its link ends at once, and its open questions are withdrawn after two minutes. Over the socket, or
-/// with the role admin.
+/// Takes the token of a machine back. Its link ends at once. The questions that its agents wait for are withdrawn after two minutes, and
+/// its other questions at once. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/hosts/{name}/revoke", operation_id = "revokeHost", tag = "hosts",
     params(("name" = String, Path, description = "From `GET /v1/hosts`")), responses(
     (status = 204, description = "The token is good for nothing any more"),
@@ -65,6 +65,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<HostList>, 
 pub(super) async fn revoke(State(app): State<App>, Name(name): Name) -> Result<StatusCode, Problem> {
     if app.access.revoke_host(&name).await? {
         tracing::info!(host = name, "the token of a machine was taken back");
+        app.registry.host_is_revoked(Host::new(&name));
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(Problem::not_found("There is no such machine.").hint("answerback hosts lists them."))

@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name};
-use crate::registry::{MAX_OPEN, MAX_OPEN_PER_SESSION};
-use crate::store::wire::{Command, Fault, FaultKind, Reply, WireAsk, WireChange, WireNew};
+use crate::registry::MAX_OPEN_PER_SESSION;
+use crate::store::wire::{
+    Command, Fault, FaultKind, MAX_ASK, MAX_DETAIL, MAX_OUTCOME, Millis, Reply, WireAsk, WireChange, WireNew,
+};
 use crate::store::{Changes, Opened, Settling, StoreError};
 
 use super::Inbox;
@@ -13,13 +17,23 @@ use super::Inbox;
 /// The longest directory, as in the API, and the longest digest or name of a process, in bytes.
 const MAX_PROJECT: usize = 4096;
 const MAX_NAME: usize = 1024;
-/// The most that an edge may keep with an ask for its own reply.
-const MAX_DETAIL: usize = 4 * 1024 * 1024;
+/// The most memory that an ask may take. Many small values take more than their JSON.
+const MAX_WEIGHT: usize = 4 * 1024 * 1024;
 /// The most changes on a page for an edge.
 const MAX_CHANGES: usize = 256;
 
 fn refused(message: &str) -> Fault {
     Fault { kind: FaultKind::Refused, message: message.to_owned() }
+}
+
+fn too_large() -> Fault {
+    refused("this is too large")
+}
+
+/// Refuses what has more than so many bytes as JSON. Over HTTP, nobody could send it either.
+fn check_size(value: &impl Serialize, most: usize) -> Result<(), Fault> {
+    let bytes = serde_json::to_vec(value).map_err(|_| too_large())?;
+    if bytes.len() > most { Err(too_large()) } else { Ok(()) }
 }
 
 fn failed(error: StoreError) -> Fault {
@@ -35,18 +49,21 @@ fn found(ask: Option<Arc<Ask>>) -> Reply {
 }
 
 impl Inbox {
-    /// Carries out a command of the daemon of `host`. What it may not do is refused and logged.
-    pub async fn serve_edge(&self, host: &Host, command: Command) -> Result<Reply, Fault> {
-        let done = self.carry_out(host, command).await;
-        if let Err(Fault { kind: FaultKind::Refused, message }) = &done {
-            tracing::warn!(host = host.as_str(), message, "a machine was refused something");
+    /// Carries out a command of the daemon of `host`. What it may not do is refused and logged. `sent_before`: how long ago the same
+    /// command was sent over a link that was lost.
+    pub async fn serve_edge(&self, host: &Host, command: Command, sent_before: Option<Millis>) -> Result<Reply, Fault> {
+        let done = self.carry_out(host, command, sent_before).await;
+        if let Err(Fault { kind: FaultKind::Refused, message }) = &done
+            && let Some(left_out) = self.registry.share(host).line()
+        {
+            tracing::warn!(host = host.as_str(), message, left_out, "a machine was refused something");
         }
         done
     }
 
-    async fn carry_out(&self, host: &Host, command: Command) -> Result<Reply, Fault> {
+    async fn carry_out(&self, host: &Host, command: Command, sent_before: Option<Millis>) -> Result<Reply, Fault> {
         match command {
-            Command::Open { new, per_session } => self.open_for_edge(host, *new, per_session).await,
+            Command::Open { new, per_session } => self.open_for_edge(host, *new, per_session, sent_before).await,
             Command::Settle { ask, outcome } => self.settle_for_edge(host, ask, outcome).await,
             Command::Defer { ask } => {
                 let ask = self.own(host, ask).await?;
@@ -58,6 +75,7 @@ impl Inbox {
                 Ok(found(self.store.resume(ask.id, expires_at, now).await.map_err(failed)?))
             }
             Command::Receive { ask, receipt } => {
+                check_size(&receipt, MAX_OUTCOME)?;
                 let ask = self.own(host, ask).await?;
                 let receipt = Receipt { at: self.store.now(), ..receipt };
                 Ok(found(self.store.receive(ask.id, receipt).await.map_err(failed)?))
@@ -76,6 +94,8 @@ impl Inbox {
                 Ok(Reply::Detail { detail: self.store.detail(ask.id).await.map_err(failed)? })
             }
             Command::Changes { after, limit } => {
+                // One after the other: a page has the asks of all machines, and others read, too.
+                let _turn = self.registry.share(host).read().await;
                 let page = self.store.changes(Cursor(after), limit.min(MAX_CHANGES)).await.map_err(failed)?;
                 let Changes { changes, through, is_end, is_broken_off } = page;
                 let own = changes.iter().filter(|change| change.ask.host == *host);
@@ -92,7 +112,13 @@ impl Inbox {
         ask.filter(|ask| ask.host == *host).ok_or_else(|| refused("this machine has asked no such question"))
     }
 
-    async fn open_for_edge(&self, host: &Host, new: WireNew, per_session: u32) -> Result<Reply, Fault> {
+    async fn open_for_edge(
+        &self,
+        host: &Host,
+        new: WireNew,
+        per_session: u32,
+        sent_before: Option<Millis>,
+    ) -> Result<Reply, Fault> {
         let now = self.store.now();
         let mut new = new.read(now).map_err(|error| refused(&error.to_string()))?;
         new.asked_by = new.asked_by.as_deref().and_then(harmless_name);
@@ -100,11 +126,23 @@ impl Inbox {
         if is_long(&new.project, MAX_PROJECT) || is_long(&new.digest, MAX_NAME) || is_long(&new.asker, MAX_NAME) {
             return Err(refused("the project or a name in this question is too long"));
         }
-        if new.detail.len() > MAX_DETAIL {
-            return Err(refused("this question is too large"));
+        if let Some(ago) = sent_before
+            && let Some(ask) = self.registry.get(&new.key).await.map_err(failed)?
+            && ask.host == *host
+            && (ask.digest == new.digest && ask.stands_for(new.asker.as_deref()))
+            && ask.opened_at >= ago.ago(now)
+        {
+            // The same command has opened it, and it was answered meanwhile. The answer is for this very call, and nobody is asked twice.
+            return Ok(Reply::Known { ask: wire(&ask) });
         }
-        let is_full = self.registry.count_open(host) >= MAX_OPEN;
-        let limit = if is_full { 0 } else { per_session.min(MAX_OPEN_PER_SESSION) };
+        check_size(&(&new.questions, &new.subject), MAX_ASK)?;
+        let weight = new.weight();
+        if new.detail.len() > MAX_DETAIL || weight > MAX_WEIGHT {
+            return Err(too_large());
+        }
+        // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
+        let room = self.registry.room_for(host, weight);
+        let limit = if room.is_some() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
         match self.store.for_host(host.clone()).open_ask(Arc::new(new), now, limit).await.map_err(failed)? {
             Opened::New(ask) => {
                 tracing::info!(key = %ask.key, host = host.as_str(), "opened");
@@ -117,6 +155,7 @@ impl Inbox {
     }
 
     async fn settle_for_edge(&self, host: &Host, id: AskId, outcome: Outcome) -> Result<Reply, Fault> {
+        check_size(&outcome, MAX_OUTCOME)?;
         let ask = self.own(host, id).await?;
         // The edge does not say who it was. That follows from the outcome.
         let by = match outcome {
@@ -143,5 +182,78 @@ impl Inbox {
             return None;
         }
         self.store.detail(ask.id).await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+    use crate::ask::samples::{new_ask, permission};
+    use crate::ask::{Answer, NewAsk};
+    use crate::registry::Registry;
+    use crate::store::samples::in_scratch_dir;
+
+    fn open() -> Command {
+        let Ask { kind, subject, questions, .. } = permission();
+        let digest = Some("d".to_owned());
+        let new = NewAsk { kind, subject, questions, digest, ..new_ask("s__t") };
+        Command::Open { new: Box::new(WireNew::new(&new, Timestamp::now())), per_session: 64 }
+    }
+
+    fn ago(seconds: i64) -> Option<Millis> {
+        let now = Timestamp::now();
+        Some(Millis::between(now - SignedDuration::from_secs(seconds), now))
+    }
+
+    #[tokio::test]
+    async fn an_open_that_is_sent_again_finds_the_answer_to_its_call() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let inbox = Inbox::new(registry.clone(), store.clone(), Vec::new());
+        let host = Host::new("edge");
+        let Reply::New { ask } = inbox.serve_edge(&host, open(), None).await.unwrap() else { panic!("not new") };
+        let id = ask.read().unwrap().id;
+        let answers = [("Allow Bash?\n\nnpm test".to_owned(), "Allow once".to_owned())].into_iter().collect();
+        let answer = Answer { answers, notes: Default::default(), edited: None };
+        registry.settle(id, Outcome::Answered(answer), Some(Source::of(Channel::Socket))).await.unwrap();
+        let again = inbox.serve_edge(&host, open(), ago(60)).await.unwrap();
+        let Reply::Known { ask } = again else { panic!("asked twice: {again:?}") };
+        assert_eq!(ask.read().unwrap().id, id);
+        // Another machine does not learn the answer.
+        assert!(matches!(inbox.serve_edge(&Host::new("other"), open(), ago(60)).await, Ok(Reply::New { .. }) | Err(_)));
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn an_open_that_was_first_sent_later_is_another_call() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let inbox = Inbox::new(registry.clone(), store.clone(), Vec::new());
+        let host = Host::new("edge");
+        let Reply::New { ask } = inbox.serve_edge(&host, open(), None).await.unwrap() else { panic!("not new") };
+        registry.settle(ask.read().unwrap().id, Outcome::Released, None).await.unwrap();
+        assert!(matches!(inbox.serve_edge(&host, open(), ago(-60)).await, Ok(Reply::New { .. })));
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn changes_are_read_one_page_after_the_other() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let inbox = Inbox::new(registry.clone(), store.clone(), Vec::new());
+        let host = Host::new("edge");
+        let turn = registry.share(&host).read().await;
+        let changes = || Command::Changes { after: 0, limit: 9 };
+        let mut second = Box::pin(inbox.serve_edge(&host, changes(), None));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        // Others do not wait for it.
+        inbox.serve_edge(&host, Command::Ask { key: "s__t".to_owned() }, None).await.unwrap();
+        inbox.serve_edge(&Host::new("other"), changes(), None).await.unwrap();
+        assert!(futures_util::poll!(&mut second).is_pending());
+        drop(turn);
+        second.await.unwrap();
+        store.close().await;
     }
 }

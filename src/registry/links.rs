@@ -5,8 +5,8 @@
 //! one are withdrawn. Its daemon learns that when it is back, and asks again for whoever still waits.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -17,6 +17,7 @@ use crate::ask::{Ask, Channel, Host, Outcome, Source};
 use crate::store::{Store, StoreError};
 
 use super::Registry;
+use super::shares::Shares;
 
 /// How long asks that need a wait outlive the link of their machine.
 const ABSENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(120) };
@@ -34,6 +35,7 @@ pub(super) struct Links {
     next: AtomicU64,
     /// Tells the other daemons of the store about the links, if there are any.
     telling: OnceLock<()>,
+    pub(super) shares: Shares,
 }
 
 /// A machine that is linked, until this is dropped.
@@ -91,7 +93,7 @@ impl Registry {
 
     /// How many asks of a machine are open.
     pub fn count_open(&self, host: &Host) -> usize {
-        self.0.open.all().iter().filter(|ask| ask.host == *host).count()
+        self.open_asks_of(host).len()
     }
 
     /// Does what the daemon of an absent machine would do, until it is linked again. A store that several daemons share has its own way.
@@ -110,15 +112,36 @@ impl Registry {
         });
     }
 
+    /// The token of a machine was taken back, so it will not come back. What nobody waits for is withdrawn. The rest ends as that of every
+    /// machine without a link.
+    pub fn host_is_revoked(&self, host: Host) {
+        let registry = self.clone();
+        self.0.runtime.spawn(async move {
+            registry.share(&host).until_idle().await;
+            for ask in registry.open_asks_of(&host) {
+                if !ask.origin.needs_wait() || ask.deferred {
+                    registry.end_unasked(&ask, Outcome::Withdrawn, Some(Source::of(Channel::Hub))).await;
+                }
+            }
+        });
+    }
+
+    fn open_asks_of(&self, host: &Host) -> Vec<Arc<Ask>> {
+        let mut open = self.0.open.all();
+        open.retain(|ask| ask.host == *host);
+        open
+    }
+
     async fn end_asks_of_absent(&self, host: &Host) {
         let withdrawal = Instant::now() + ABSENCE;
+        // A command that came before the link ended may still open an ask.
+        self.share(host).until_idle().await;
         loop {
-            let mut open = self.0.open.all();
-            open.retain(|ask| ask.host == *host);
-            if open.is_empty() {
+            let open = self.open_asks_of(host);
+            let (now, is_late) = (self.now(), Instant::now() >= withdrawal);
+            if open.is_empty() && is_late {
                 return;
             }
-            let (now, is_late) = (self.now(), Instant::now() >= withdrawal);
             for ask in &open {
                 if ask.expires_at.is_some_and(|end| end <= now) {
                     self.end_unasked(ask, Outcome::Expired, None).await;
@@ -132,7 +155,7 @@ impl Registry {
     }
 
     /// How long nothing has to be done.
-    fn until_next(&self, open: &[std::sync::Arc<Ask>], is_late: bool, withdrawal: Instant) -> Duration {
+    fn until_next(&self, open: &[Arc<Ask>], is_late: bool, withdrawal: Instant) -> Duration {
         let now = self.now();
         let deadline = open.iter().filter_map(|ask| ask.expires_at).min();
         let deadline = deadline.map(|end| end.duration_since(now).max(SignedDuration::ZERO).unsigned_abs());
@@ -166,8 +189,6 @@ async fn tell_others(store: Store, mut links: watch::Receiver<HashMap<Host, u64>
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use jiff::Timestamp;
     use tokio::time::timeout;
 
@@ -213,6 +234,48 @@ mod tests {
         assert_eq!(outcome(&registry, &waited_for).await, (Outcome::Withdrawn, Some(Channel::Hub)));
         assert!(lost.elapsed() >= ABSENCE);
         assert!(registry.get(&of_program.key).await.unwrap().unwrap().is_open());
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_was_under_way_when_the_link_ended_is_watched_too() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let host = Host::new("edge");
+        let link = registry.link(&host);
+        let under_way = registry.share(&host).call().await;
+        drop(link);
+        // It takes longer than asks outlive the link.
+        tokio::time::sleep(ABSENCE * 2).await;
+        let late = Timestamp::now() + SignedDuration::from_millis(50);
+        let expiring = open(&store, &host, "x__t", |new| {
+            (new.origin, new.expires_at) = (Origin::Program, Some(late));
+        });
+        let expiring = expiring.await;
+        let waited_for = open(&store, &host, "s__t", |_| {}).await;
+        drop(under_way);
+        assert_eq!(outcome(&registry, &expiring).await, (Outcome::Expired, None));
+        assert_eq!(outcome(&registry, &waited_for).await, (Outcome::Withdrawn, Some(Channel::Hub)));
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_is_withdrawn_when_a_machine_is_not_trusted_any_more() {
+        let (_dir, opening, snapshot) = in_scratch_dir();
+        let (registry, store) = Registry::start(opening, snapshot).unwrap();
+        let (host, other) = (Host::new("edge"), Host::new("other"));
+        let of_program = open(&store, &host, "p__t", |new| new.origin = Origin::Program).await;
+        let deferred = open(&store, &host, "d__t", |_| {}).await;
+        store.defer(deferred.id, Timestamp::now()).await.unwrap();
+        let waited_for = open(&store, &host, "s__t", |_| {}).await;
+        let of_other = open(&store, &other, "o__t", |new| new.origin = Origin::Program).await;
+        registry.host_is_revoked(host);
+        for ask in [of_program, deferred] {
+            assert_eq!(outcome(&registry, &ask).await, (Outcome::Withdrawn, Some(Channel::Hub)));
+        }
+        for ask in [waited_for, of_other] {
+            assert!(registry.get(&ask.key).await.unwrap().unwrap().is_open());
+        }
         store.close().await;
     }
 

@@ -15,6 +15,7 @@ mod links;
 mod open_asks;
 mod race;
 mod sessions;
+mod shares;
 mod wait;
 
 use std::collections::HashSet;
@@ -40,6 +41,7 @@ use open_asks::OpenAsks;
 pub use open_asks::Settled;
 use sessions::Sessions;
 pub use sessions::{Activity, AgentProcess};
+pub use shares::{MAX_CALLS, Share};
 pub use wait::{Wait, WaitEnd};
 
 /// How long an ask outlives its last wait.

@@ -165,6 +165,8 @@ impl Waiters {
 struct OpenAsk {
     ask: Arc<Ask>,
     waiters: Arc<Waiters>,
+    /// About how many bytes the ask takes.
+    weight: usize,
 }
 
 /// The place of one asker that is parked.
@@ -205,7 +207,7 @@ impl OpenAsks {
                     is_of(old, &ask.host, ask.key.session(), ask.asker.as_deref()) && old.digest == ask.digest
                 };
                 self.unclaimed().retain(|old| !is_equal(old));
-                self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask)));
+                self.put(ask);
             }
             ChangeKind::Settled => {
                 if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
@@ -235,6 +237,24 @@ impl OpenAsks {
         self.ring.put(change);
     }
 
+    /// Takes over an open ask. The waits on it go on if it was known, and end if it was deferred meanwhile. The waits on an earlier life of
+    /// its key have to ask again.
+    fn put(&self, ask: &Arc<Ask>) {
+        if let Some(mut open) = self.by_key.get_mut(&ask.key)
+            && open.ask.id == ask.id
+        {
+            let is_newly_deferred = ask.deferred && !open.ask.deferred;
+            open.ask = Arc::clone(ask);
+            if is_newly_deferred {
+                open.waiters.defer();
+            }
+            return;
+        }
+        if let Some(old) = self.by_key.insert(ask.key.clone(), OpenAsk::new(Arc::clone(ask))) {
+            old.waiters.lose();
+        }
+    }
+
     /// Takes over the open asks after the order of changes was broken off. Returns those that were not known. The waits on asks that are
     /// gone have to ask again, because what they were waiting for may have been settled, or never have been saved. Runs on the store's
     /// thread.
@@ -243,19 +263,11 @@ impl OpenAsks {
             self.by_key.iter().map(|open| (open.key().clone(), open.ask.id)).collect();
         let mut unknown = Vec::new();
         for ask in snapshot.open {
-            let (key, ask) = (ask.key.clone(), Arc::new(ask));
-            if gone.get(&key) == Some(&ask.id) {
-                gone.remove(&key);
-                if let Some(mut open) = self.by_key.get_mut(&key) {
-                    open.ask = ask;
-                }
-                continue;
+            let ask = Arc::new(ask);
+            if gone.remove(&ask.key) != Some(ask.id) {
+                unknown.push(Arc::clone(&ask));
             }
-            unknown.push(Arc::clone(&ask));
-            gone.remove(&key);
-            if let Some(old) = self.by_key.insert(key, OpenAsk::new(ask)) {
-                old.waiters.lose();
-            }
+            self.put(&ask);
         }
         for key in gone.into_keys() {
             if let Some((_, open)) = self.by_key.remove(&key) {
@@ -346,6 +358,11 @@ impl OpenAsks {
         self.by_key.iter().map(|open| Arc::clone(&open.ask)).collect()
     }
 
+    /// About how many bytes each of these asks takes.
+    pub(super) fn weights(&self, is_one: impl Fn(&Ask) -> bool) -> Vec<usize> {
+        self.by_key.iter().filter(|open| is_one(&open.ask)).map(|open| open.weight).collect()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.by_key.len()
     }
@@ -361,7 +378,8 @@ impl OpenAsks {
 
 impl OpenAsk {
     fn new(ask: Arc<Ask>) -> Self {
-        Self { ask, waiters: Arc::default() }
+        let weight = ask.weight();
+        Self { ask, waiters: Arc::default(), weight }
     }
 
     fn park(&self, alone: bool) -> Option<Parked> {

@@ -2,6 +2,7 @@
 
 mod edges;
 mod hubs;
+mod open_asks;
 
 use std::path::PathBuf;
 

@@ -3,59 +3,14 @@
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
+use tungstenite::Message;
 use tungstenite::client::IntoClientRequest;
-use tungstenite::{Message, WebSocket};
 
+use crate::edge_stolen::Stolen;
 use crate::fleet::{Fleet, join};
 use crate::http::Request;
 use crate::phone::{LAN, Phone, admin};
 use crate::world::{ANSWERBACK, World, call, question, until};
-
-/// A stolen token at a link, with which somebody says whatever they like.
-struct Stolen(WebSocket<TcpStream>);
-
-impl Stolen {
-    fn connect(hub: &World, token: &str) -> Self {
-        let address = hub.address();
-        let mut request = format!("ws://{address}/v1/link").into_client_request().unwrap();
-        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
-        let stream = TcpStream::connect(address).unwrap();
-        let (mut socket, _) = tungstenite::client(request, stream).unwrap();
-        socket.send(Message::text(json!({"type": "hello", "version": 1, "more": 1}).to_string())).unwrap();
-        let mut stolen = Self(socket);
-        while stolen.next()["type"] != "ready" {}
-        stolen
-    }
-
-    fn next(&mut self) -> Value {
-        loop {
-            match self.0.read().unwrap() {
-                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
-                Message::Close(frame) => {
-                    return json!({"type": "close", "code": frame.map(|frame| u16::from(frame.code))});
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// What comes of a command.
-    fn call(&mut self, command: &Value) -> Value {
-        self.0.send(Message::text(json!({"type": "call", "id": 7, "command": command}).to_string())).unwrap();
-        loop {
-            let mut frame = self.next();
-            if frame["type"] == "done" {
-                return frame["result"].take();
-            }
-        }
-    }
-
-    #[track_caller]
-    fn refused(&mut self, command: &Value) {
-        let result = self.call(command);
-        assert_eq!(result["Err"]["kind"], "refused", "{command}: {result}");
-    }
-}
 
 #[test]
 fn a_host_token_gets_403_everywhere_but_at_the_link() {
@@ -160,7 +115,7 @@ fn a_stolen_token_answers_nothing_and_sees_nothing_of_others() {
     while own.next()["type"] != "close" {}
 }
 
-fn edge_token(edge: &World) -> String {
+pub(crate) fn edge_token(edge: &World) -> String {
     let file: Value = serde_json::from_slice(&std::fs::read(edge.state("host.json")).unwrap()).unwrap();
     file["token"].as_str().unwrap().to_owned()
 }

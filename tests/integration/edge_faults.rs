@@ -156,3 +156,18 @@ fn a_call_that_is_nested_deeply_does_not_take_an_edge_off_its_hub() {
     fleet.run(&["history", "--json"]);
     fleet.run(&["pending", "--json"]);
 }
+
+#[test]
+fn the_largest_question_goes_over_the_link() {
+    let fleet = Fleet::new();
+    let mut edge = fleet.linked_edge("build-1");
+    // In JSON each of these is two characters, and in a text of JSON four.
+    let long = "\\\"".repeat(3900);
+    let options: Vec<Value> = (0..60).map(|n| json!({"label": n.to_string(), "description": long})).collect();
+    let largest = json!({"question": "Which?", "header": "", "options": options, "multiSelect": false});
+    let (hook, key) = edge.ask("s", "t", &[largest]);
+    answer(&fleet, &key, "7");
+    assert_eq!(answered(hook), "7");
+    let log = fleet.hub.log();
+    assert!(!log.contains("end=Gone") && !log.contains("refused"), "{log}");
+}

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
@@ -31,7 +32,14 @@ enum Way {
     Closed,
     /// Connections stay open, and nothing gets through.
     Silent,
+    /// So many bytes per second get to the hub, and so many back.
+    Slow(u32, u32),
 }
+
+/// How much goes over a slow way at once.
+const PIECE: usize = 4096;
+/// More than any way needs.
+pub(crate) const FAST: u32 = 1_000_000_000;
 
 /// A hub, and the way to it.
 pub(crate) struct Fleet {
@@ -137,6 +145,11 @@ impl Fleet {
         self.set(Way::Silent, 0);
     }
 
+    /// Lets only so many bytes per second through: to the hub, and back.
+    pub(crate) fn slow(&self, up: u32, down: u32) {
+        self.set(Way::Slow(up, down), 0);
+    }
+
     pub(crate) fn reopen(&self) {
         self.set(Way::Open, 0);
     }
@@ -170,17 +183,22 @@ async fn proxy(listener: TcpListener, acceptor: TlsAcceptor, hub: &Path, ways: w
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     while let Ok((stream, _)) = listener.accept().await {
         let (acceptor, hub, mut ways) = (acceptor.clone(), hub.to_path_buf(), ways.clone());
+        let pace = ways.clone();
         let (way, cuts) = *ways.borrow();
         if way == Way::Closed {
             continue;
         }
         tokio::spawn(async move {
             let pass = async {
-                let mut edge = acceptor.accept(stream).await.ok()?;
+                let edge = acceptor.accept(stream).await.ok()?;
                 let json: Value = serde_json::from_slice(&fs::read(hub).ok()?).ok()?;
                 let address = json["url"].as_str()?.strip_prefix("http://")?.to_owned();
-                let mut hub = TcpStream::connect(address).await.ok()?;
-                copy_bidirectional(&mut edge, &mut hub).await.ok()
+                let hub = TcpStream::connect(address).await.ok()?;
+                let ((from_edge, to_edge), (from_hub, to_hub)) = (tokio::io::split(edge), tokio::io::split(hub));
+                let rate = |way: Way| if let Way::Slow(up, down) = way { (up, down) } else { (FAST, FAST) };
+                let up = copy(from_edge, to_hub, || rate(pace.borrow().0).0);
+                let down = copy(from_hub, to_edge, || rate(pace.borrow().0).1);
+                tokio::try_join!(up, down).ok()
             };
             let mut pass = Box::pin(pass);
             loop {
@@ -199,5 +217,26 @@ async fn proxy(listener: TcpListener, acceptor: TlsAcceptor, hub: &Path, ways: w
                 }
             }
         });
+    }
+}
+
+/// Passes on what comes, at so many bytes per second.
+async fn copy(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    rate: impl Fn() -> u32,
+) -> std::io::Result<()> {
+    let mut buffer = [0; PIECE];
+    loop {
+        let count = from.read(&mut buffer).await?;
+        if count == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&buffer[..count]).await?;
+        to.flush().await?;
+        let rate = rate();
+        if rate < FAST {
+            tokio::time::sleep(Duration::from_secs_f64(count as f64 / f64::from(rate))).await;
+        }
     }
 }

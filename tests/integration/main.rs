@@ -33,6 +33,8 @@ mod edge_commands;
 mod edge_faults;
 mod edge_keys;
 mod edge_shared;
+mod edge_slow;
+mod edge_stolen;
 mod events;
 mod export;
 mod fail_open;

@@ -22,7 +22,7 @@ use super::connections::Tether;
 use conversation::Conversation;
 
 pub(super) const PATH: &str = wire::PATH;
-/// A link is silent most of the time, so its buffers are small. They grow for a large frame.
+/// A link is silent most of the time, so its buffers are small.
 const BUFFER: usize = 4 * 1024;
 
 /// Links the daemon of another machine with this one. Only with a host token. The frames of this WebSocket are not for other programs, and
@@ -52,9 +52,9 @@ pub(super) async fn open(
     let upgrade = upgrade
         .read_buffer_size(BUFFER)
         .write_buffer_size(0)
-        .max_write_buffer_size(2 * wire::MAX_FRAME)
-        .max_message_size(wire::MAX_FRAME)
-        .max_frame_size(wire::MAX_FRAME);
+        .max_write_buffer_size(4 * wire::MAX_MESSAGE)
+        .max_message_size(wire::MAX_MESSAGE)
+        .max_frame_size(wire::MAX_MESSAGE);
     Ok(upgrade.on_upgrade(move |socket| {
         // The connection has just become another one, of which nothing was known.
         tether.trust();

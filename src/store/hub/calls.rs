@@ -4,6 +4,7 @@
 //! there is a reply, however often the link is lost, and is sent again over the next one.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,13 +14,15 @@ use tokio::time::{Instant, sleep_until};
 use crate::ask::{Ask, Change, ChangeKind};
 use crate::store::StoreError;
 
-use super::wire::{Command, EdgeFrame, Fault, Reply, WireAsk};
+use super::wire::{Command, EdgeFrame, Fault, MAX_FRAME, MAX_MESSAGE, Reply, WireAsk, sent_before};
 
 /// How long commands wait for a link that was lost. The hook gives up half a second later. Without a link for longer than this, they do not
 /// wait at all, because an agent runs a hook with each of its calls.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// The most commands that wait at the same time.
 const MAX_PENDING: usize = 10_000;
+/// The most that a command grows by when it is sent again.
+const SENT_BEFORE: usize = 64;
 
 /// Whether there is a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,7 @@ pub(super) enum Status {
 
 #[derive(Debug)]
 pub(super) struct Calls {
+    next: AtomicU64,
     pending: Mutex<Pending>,
     unsent: Notify,
     status: watch::Sender<Status>,
@@ -42,7 +46,6 @@ pub(super) struct Calls {
 
 #[derive(Debug)]
 struct Pending {
-    next: u64,
     by_id: BTreeMap<u64, Call>,
     /// When the link was lost, or almost made again, if there is none.
     lost_at: Instant,
@@ -50,11 +53,15 @@ struct Pending {
 
 #[derive(Debug)]
 struct Call {
-    command: Command,
+    /// The frame.
+    text: String,
+    /// The key and the digest of the ask that it opens.
+    opens: Option<(String, Option<String>)>,
     reply: oneshot::Sender<Result<Done, StoreError>>,
     is_sent: bool,
     /// It was sent over an earlier link.
     is_again: bool,
+    first_sent_at: Option<Instant>,
     /// The ask that it has opened, as the changes since tell.
     opened: Option<Arc<Ask>>,
 }
@@ -69,8 +76,13 @@ pub(super) struct Done {
 
 impl Calls {
     pub(super) fn new(status: Status) -> Self {
-        let pending = Pending { next: 0, by_id: BTreeMap::new(), lost_at: Instant::now() };
-        Self { pending: Mutex::new(pending), unsent: Notify::new(), status: watch::channel(status).0 }
+        let pending = Pending { by_id: BTreeMap::new(), lost_at: Instant::now() };
+        Self {
+            next: AtomicU64::new(0),
+            pending: Mutex::new(pending),
+            unsent: Notify::new(),
+            status: watch::channel(status).0,
+        }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -85,7 +97,12 @@ impl Calls {
     /// Has a command carried out. It fails soon if there is no link.
     pub(super) async fn call(&self, command: Command) -> Result<Done, StoreError> {
         let (reply, mut replied) = oneshot::channel();
-        let (id, deadline) = {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let opens = if let Command::Open { new, .. } = &command { Some(new.name()) } else { None };
+        let text = serde_json::to_string(&EdgeFrame::Call { id, command: Box::new(command), sent_before: None }).ok();
+        let text = text.filter(|text| text.len() <= MAX_FRAME - SENT_BEFORE);
+        let text = text.ok_or_else(|| StoreError::Failed("this is too large for the link".to_owned()))?;
+        let deadline = {
             let mut pending = self.pending();
             let now = Instant::now();
             let deadline = match &*self.status.borrow() {
@@ -99,10 +116,9 @@ impl Calls {
             if pending.by_id.len() >= MAX_PENDING {
                 return Err(StoreError::Busy("too much is to be said to the hub".to_owned()));
             }
-            let id = pending.next;
-            pending.next += 1;
-            pending.by_id.insert(id, Call { command, reply, is_sent: false, is_again: false, opened: None });
-            (id, deadline)
+            let call = Call { text, opens, reply, is_sent: false, is_again: false, first_sent_at: None, opened: None };
+            pending.by_id.insert(id, call);
+            deadline
         };
         self.unsent.notify_one();
         tokio::select! {
@@ -133,30 +149,14 @@ impl Calls {
         self.unsent.notified().await;
     }
 
-    /// The next command to send, as a frame. The oldest comes first.
-    pub(super) fn next_unsent(&self) -> Option<String> {
+    /// The next command to send, as a frame. The oldest comes first. `may_be_long`: whether there is room for one that goes in pieces.
+    pub(super) fn next_unsent(&self, may_be_long: bool) -> Option<String> {
         let mut pending = self.pending();
-        loop {
-            let (id, call) = pending.by_id.iter_mut().find(|(_, call)| !call.is_sent)?;
-            call.is_sent = true;
-            let id = *id;
-            // The frame borrows the command for a moment, because the command is kept.
-            let command = std::mem::replace(&mut call.command, Command::Unknown);
-            let frame = EdgeFrame::Call { id, command };
-            let text = serde_json::to_string(&frame);
-            if let EdgeFrame::Call { command, .. } = frame {
-                call.command = command;
-            }
-            match text {
-                Ok(text) if text.len() <= super::wire::MAX_FRAME => return Some(text),
-                _ => {
-                    let error = StoreError::Failed("this is too large for the link".to_owned());
-                    if let Some(call) = pending.by_id.remove(&id) {
-                        drop(call.reply.send(Err(error)));
-                    }
-                }
-            }
-        }
+        let fits = |call: &Call| !call.is_sent && (may_be_long || call.text.len() <= MAX_MESSAGE);
+        let call = pending.by_id.values_mut().find(|call| fits(call))?;
+        call.is_sent = true;
+        let first_sent_at = *call.first_sent_at.get_or_insert_with(Instant::now);
+        Some(if call.is_again { sent_before(&call.text, first_sent_at.elapsed()) } else { call.text.clone() })
     }
 
     /// A reply has come.
@@ -169,9 +169,11 @@ impl Calls {
     /// A change has come. If it is what a command did that was sent over an earlier link, the command is done.
     pub(super) fn saw(&self, change: &Change) {
         for call in self.pending().by_id.values_mut().filter(|call| call.is_again) {
-            let Command::Open { new, .. } = &call.command else { continue };
+            let Some((key, digest)) = &call.opens else { continue };
             let is_next = call.opened.as_ref().is_some_and(|opened| opened.id == change.ask.id);
-            if is_next || (change.kind == ChangeKind::Opened && new.opens(&change.ask)) {
+            if is_next
+                || (change.kind == ChangeKind::Opened && change.ask.key.as_str() == key && change.ask.digest == *digest)
+            {
                 call.opened = Some(Arc::clone(&change.ask));
             }
         }
@@ -256,7 +258,7 @@ mod tests {
 
     async fn sent(calls: &Calls) -> String {
         loop {
-            if let Some(text) = calls.next_unsent() {
+            if let Some(text) = calls.next_unsent(true) {
                 return text;
             }
             calls.until_unsent().await;
@@ -274,7 +276,7 @@ mod tests {
         let error = calls.call(Command::Detail { ask: AskId(1) }).await.unwrap_err();
         assert!(matches!(&error, StoreError::Unreachable(why) if why.contains("no route")), "{error:?}");
         assert!(begun.elapsed() < Duration::from_millis(1900));
-        assert!(calls.next_unsent().is_none(), "it was given up");
+        assert!(calls.next_unsent(true).is_none(), "it was given up");
         // The next one does not wait.
         let begun = Instant::now();
         calls.call(Command::Detail { ask: AskId(1) }).await.unwrap_err();
@@ -295,7 +297,8 @@ mod tests {
         tokio::time::sleep(PATIENCE + Duration::from_millis(100)).await;
         assert!(!call.is_finished());
         calls.link_is_up();
-        assert_eq!(sent(&calls).await, first);
+        let again = sent(&calls).await;
+        assert!(again.contains("sent_before") && again.ends_with(&first[1..]), "{again}");
         calls.done(0, Ok(Reply::Ask { ask: None }));
         assert!(call.await.unwrap().unwrap().is_again);
     }
@@ -315,6 +318,6 @@ mod tests {
         calls.link_is_up();
         let Reply::New { ask: found } = call.await.unwrap().unwrap().reply else { panic!() };
         assert_eq!(found.read().unwrap(), ask);
-        assert!(calls.next_unsent().is_none());
+        assert!(calls.next_unsent(true).is_none());
     }
 }

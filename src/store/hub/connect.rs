@@ -14,22 +14,25 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, Error as TlsError, RootCertStore};
+use tokio_tungstenite::tungstenite::Error as SocketError;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderValue, header};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::ask::Host;
 use crate::pinned::{Pinned, is_another};
 
 use super::follow::{Event, Follower};
-use super::wire::{self, EdgeFrame};
+use super::wire::{self, EdgeFrame, Line, LineError};
 
 /// How long a connection may take to be made.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A link is silent most of the time, so its buffers are small. They grow for a large frame.
+/// A link is silent most of the time, so its buffers are small.
 const BUFFER: usize = 4 * 1024;
+/// How much the kernel may keep of what was sent. The kernel doubles this number. What is in there goes before everything that is said
+/// later, and on a slow way that takes long.
+const SEND_BUFFER: usize = 32 * 1024;
 
 /// Where a hub is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +101,12 @@ pub enum HubError {
     Replaced,
 }
 
+impl From<LineError> for HubError {
+    fn from(error: LineError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
 /// What a hub says about itself.
 #[derive(Debug)]
 pub struct Greeting {
@@ -147,6 +156,8 @@ impl Connector {
         let unreachable = |error: std::io::Error| HubError::Unreachable(error.to_string());
         let tcp = TcpStream::connect((host.as_str(), *port)).await.map_err(unreachable)?;
         drop(tcp.set_nodelay(true));
+        // Without it, a small question may wait for a large one.
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&tcp, SEND_BUFFER);
         let (stream, certificate): (Box<dyn Stream>, _) = match &self.tls {
             None => (Box::new(tcp), None),
             Some(tls) => {
@@ -171,9 +182,9 @@ impl Connector {
         let config = WebSocketConfig::default()
             .read_buffer_size(BUFFER)
             .write_buffer_size(0)
-            .max_write_buffer_size(2 * wire::MAX_FRAME)
-            .max_message_size(Some(wire::MAX_FRAME))
-            .max_frame_size(Some(wire::MAX_FRAME));
+            .max_write_buffer_size(4 * wire::MAX_MESSAGE)
+            .max_message_size(Some(wire::MAX_MESSAGE))
+            .max_frame_size(Some(wire::MAX_MESSAGE));
         let (socket, _) =
             client_async_with_config(request, stream, Some(config)).await.map_err(|error| refusal(&error))?;
         Ok((socket, certificate))
@@ -239,9 +250,8 @@ fn refusal(error: &SocketError) -> HubError {
 
 /// Knocks at a hub without becoming its edge, and without disturbing the daemon that is.
 pub async fn greet(options: HubOptions) -> Result<Greeting, HubError> {
-    use futures_util::{SinkExt, StreamExt};
     let connector = Connector::new(options)?;
-    let (mut socket, certificate) = connector.connect().await?;
+    let (socket, certificate) = connector.connect().await?;
     let hello = EdgeFrame::Hello {
         version: wire::VERSION,
         software: env!("CARGO_PKG_VERSION").to_owned(),
@@ -251,17 +261,16 @@ pub async fn greet(options: HubOptions) -> Result<Greeting, HubError> {
     let hello = serde_json::to_string(&hello).map_err(|error| HubError::Unreachable(error.to_string()))?;
     let sent_at = Instant::now();
     let greeting = async {
-        socket.send(Message::Text(hello.into())).await.map_err(|error| refusal(&error))?;
-        let mut follower = Follower::default();
-        while let Some(message) = socket.next().await {
-            let event = follower.take(&message.map_err(|error| refusal(&error))?)?;
+        let (mut line, mut follower) = (Line::new(socket), Follower::default());
+        line.queue(hello);
+        loop {
+            let event = follower.take(line.next(true).await?)?;
             if let Event::Welcome { host, now, software } = event {
                 let way = i64::try_from(sent_at.elapsed().as_millis() / 2).unwrap_or(i64::MAX);
                 let clock_ahead = Timestamp::now().as_millisecond() - way - now.as_millisecond();
                 return Ok(Greeting { host: Host::new(&host), clock_ahead, software, certificate });
             }
         }
-        Err(HubError::Unreachable("it has hung up".to_owned()))
     };
     match timeout(PATIENCE, greeting).await {
         Ok(greeting) => greeting,

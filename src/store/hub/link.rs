@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
 use crate::store::{Sink, Snapshot, Update};
 
 use super::Shared;
-use super::calls::Status;
+use super::calls::{Calls, Status};
 use super::connect::{HubError, Socket};
 use super::follow::{Event, Follower};
-use super::wire::{BEAT, EdgeFrame, SILENCE, VERSION};
+use super::wire::{BEAT, EdgeFrame, Line, VERSION};
 
 /// Pauses between attempts to connect. The first attempt comes at once.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -23,39 +21,47 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
 /// A connection with the hub, and how far it has got.
 pub(super) struct Connection {
-    socket: Socket,
+    line: Line<Socket>,
     follower: Follower,
-    heard_at: Instant,
 }
 
 impl Connection {
     /// Connects, and says what is known already.
     async fn open(shared: &Shared, mut follower: Follower) -> Result<Self, (HubError, Follower)> {
-        let connected = async {
-            let (mut socket, _) = shared.connector.connect().await?;
-            shared.calls.link_is_near();
-            let cursor = follower.cursor.map(|cursor| cursor.0);
-            let software = env!("CARGO_PKG_VERSION").to_owned();
-            say(&mut socket, &EdgeFrame::Hello { version: VERSION, software, cursor, only_greets: false }).await?;
-            Ok(socket)
-        };
-        match connected.await {
-            Ok(socket) => {
+        match shared.connector.connect().await {
+            Ok((socket, _)) => {
+                shared.calls.link_is_near();
+                let cursor = follower.cursor.map(|cursor| cursor.0);
+                let software = env!("CARGO_PKG_VERSION").to_owned();
                 follower.is_ready = false;
-                Ok(Self { socket, follower, heard_at: Instant::now() })
+                let mut connection = Self { line: Line::new(socket), follower };
+                connection.say(&EdgeFrame::Hello { version: VERSION, software, cursor, only_greets: false });
+                Ok(connection)
             }
             Err(error) => Err((error, follower)),
         }
     }
 
-    /// What the next frame means. Safe to cancel.
+    /// What happens next. Safe to cancel.
     async fn next(&mut self) -> Result<Event, HubError> {
-        let Some(message) = self.socket.next().await else {
-            return Err(HubError::Unreachable("it has hung up".to_owned()));
-        };
-        let message = message.map_err(|error| HubError::Unreachable(error.to_string()))?;
-        self.heard_at = Instant::now();
-        self.follower.take(&message)
+        let event = self.line.next(true).await?;
+        self.follower.take(event)
+    }
+
+    fn say(&mut self, frame: &EdgeFrame) {
+        if let Ok(text) = serde_json::to_string(frame) {
+            self.line.queue(text);
+        }
+    }
+
+    /// Sends commands that wait, as far as there is room. What is not sent can still be given up. A short one does not wait for a long one.
+    fn send_unsent(&mut self, calls: &Calls) {
+        while self.follower.is_ready
+            && self.line.has_room()
+            && let Some(text) = calls.next_unsent(!self.line.is_at_long_frame())
+        {
+            self.line.queue(text);
+        }
     }
 
     /// The first connection of a daemon, up to the moment at which everything is known.
@@ -68,18 +74,6 @@ impl Connection {
                 Event::Nothing | Event::Now(_) | Event::Change(_) | Event::Done { .. } | Event::Ready(None) => {}
             }
         }
-    }
-}
-
-async fn say(socket: &mut Socket, frame: &EdgeFrame) -> Result<(), HubError> {
-    let text = serde_json::to_string(frame).map_err(|error| HubError::Unreachable(error.to_string()))?;
-    send(socket, text).await
-}
-
-async fn send(socket: &mut Socket, text: String) -> Result<(), HubError> {
-    match timeout(SILENCE, socket.send(Message::Text(text.into()))).await {
-        Ok(sent) => sent.map_err(|error| HubError::Unreachable(error.to_string())),
-        Err(_) => Err(HubError::Unreachable("it does not read".to_owned())),
     }
 }
 
@@ -167,24 +161,21 @@ impl Keeper {
 
     async fn step(&mut self, connection: &mut Connection, beat: &mut tokio::time::Interval) -> Result<(), HubError> {
         let shared = Arc::clone(&self.shared);
+        connection.send_unsent(&shared.calls);
         tokio::select! {
             biased;
             _ = beat.tick() => {
-                if connection.heard_at.elapsed() > SILENCE {
+                if connection.line.is_silent() {
                     return Err(HubError::Unreachable("it has fallen silent".to_owned()));
                 }
-                say(&mut connection.socket, &EdgeFrame::Beat).await
+                connection.say(&EdgeFrame::Beat);
+                Ok(())
             }
             event = connection.next() => {
                 let event = event?;
                 self.take(event)
             }
-            () = shared.calls.until_unsent(), if connection.follower.is_ready => {
-                while let Some(text) = shared.calls.next_unsent() {
-                    send(&mut connection.socket, text).await?;
-                }
-                Ok(())
-            }
+            () = shared.calls.until_unsent(), if connection.follower.is_ready => Ok(()),
         }
     }
 

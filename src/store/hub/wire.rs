@@ -1,9 +1,10 @@
 //! What goes over a link, as types. The hub and the edge both use them.
 //!
-//! A link is one WebSocket. Each frame is a JSON object with a `type`. Both ends ignore fields and frames that they do not know, so a newer
+//! A link is one WebSocket. Each frame is a JSON object with a `type`; a long one goes in several messages (`line`). Both ends ignore fields and frames that they do not know, so a newer
 //! version can add some. `VERSION` changes only if an older end would misunderstand the new one.
 
 mod asks;
+mod line;
 
 use std::time::Duration;
 
@@ -14,19 +15,24 @@ use crate::ask::{AskId, Outcome, Receipt};
 use crate::store::StoreError;
 
 pub use asks::{Millis, WireAsk, WireChange, WireNew};
+pub use line::{Event, Line, LineError, MAX_MESSAGE, Message};
 
 /// The version of this protocol.
 pub const VERSION: u32 = 1;
 /// Where a hub takes links.
 pub const PATH: &str = "/v1/link";
-/// The largest frame. The largest ask has half of it.
-pub const MAX_FRAME: usize = 8 * 1024 * 1024;
+/// The most that an ask has as JSON. What comes in over HTTP has at most half of it, and may be in the ask twice.
+pub const MAX_ASK: usize = 2 * 1024 * 1024;
+/// The most that an outcome or a receipt has as JSON, as over HTTP.
+pub const MAX_OUTCOME: usize = 1024 * 1024;
+/// The most that an asker may keep with an ask for its reply. It is text of JSON, so as a text in JSON it has up to twice as much.
+pub const MAX_DETAIL: usize = 2 * 1024 * 1024;
+/// The largest frame: a change with everything that an ask can have.
+pub const MAX_FRAME: usize = MAX_ASK + 2 * MAX_OUTCOME + 2 * MAX_DETAIL;
 /// How often each end gives a sign.
 pub const BEAT: Duration = Duration::from_secs(5);
 /// An end that has given no sign for this long is gone.
 pub const SILENCE: Duration = Duration::from_secs(15);
-/// How many calls of one edge a hub works on at the same time. It reads no more until one of them is done.
-pub const MAX_CALLS: usize = 64;
 
 /// The hub closes a link with these codes. Each says what the edge has to do.
 pub mod close {
@@ -56,7 +62,13 @@ pub enum EdgeFrame {
         only_greets: bool,
     },
     /// A command. The reply has the same id.
-    Call { id: u64, command: Command },
+    Call {
+        id: u64,
+        command: Box<Command>,
+        /// If it was sent before, over a link that was lost: how long ago.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent_before: Option<Millis>,
+    },
     /// A sign of life.
     Beat,
     /// A call that cannot be read. It is nested too deeply, or of a newer version.
@@ -79,6 +91,12 @@ struct Numbered {
 pub(super) fn number_of(text: &str, kind: &str) -> Option<u64> {
     let numbered: Numbered = serde_json::from_str(text).ok()?;
     (numbered.kind == kind).then_some(numbered.id)
+}
+
+/// The frame of a call, as one that was sent before.
+pub(super) fn sent_before(call: &str, ago: Duration) -> String {
+    let ago = ago.as_millis();
+    call.strip_prefix('{').map_or_else(|| call.to_owned(), |fields| format!(r#"{{"sent_before":{ago},{fields}"#))
 }
 
 impl EdgeFrame {
@@ -117,6 +135,13 @@ pub enum HubFrame {
     /// Something of a newer version.
     #[serde(other)]
     Unknown,
+}
+
+impl HubFrame {
+    /// Whether it says that a command was refused.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Done { result: Err(Fault { kind: FaultKind::Refused, .. }), .. })
+    }
 }
 
 /// What an edge wants. Times are durations from now, because the clocks of two machines differ.
@@ -158,6 +183,13 @@ pub enum Command {
     },
     #[serde(other)]
     Unknown,
+}
+
+impl Command {
+    /// Whether it changes nothing. Then nobody needs it after its link has ended.
+    pub fn only_reads(&self) -> bool {
+        matches!(self, Self::Ask { .. } | Self::AskWithDigest { .. } | Self::Detail { .. } | Self::Changes { .. })
+    }
 }
 
 /// What came of a command.
@@ -268,7 +300,8 @@ mod tests {
         assert!(matches!(read(json!({"type": "news", "a": 1})), HubFrame::Unknown));
         assert!(matches!(read(json!({"type": "ready", "cursor": 4, "more": true})), HubFrame::Ready { cursor: 4 }));
         let call = json!({"type": "call", "id": 1, "command": {"do": "fly"}});
-        let EdgeFrame::Call { command: Command::Unknown, .. } = serde_json::from_value(call).unwrap() else { panic!() };
+        let EdgeFrame::Call { command, .. } = serde_json::from_value(call).unwrap() else { panic!() };
+        assert!(matches!(*command, Command::Unknown));
         let mut change = WireChange::new(
             &Change {
                 cursor: Cursor(1),
@@ -280,6 +313,17 @@ mod tests {
         );
         change.kind = "ask.sung".into();
         assert!(change.read().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_call_that_is_sent_again_says_so() {
+        let call = EdgeFrame::Call { id: 7, command: Box::new(Command::Defer { ask: AskId(1) }), sent_before: None };
+        let again = sent_before(&serde_json::to_string(&call).unwrap(), Duration::from_secs(2));
+        let read = EdgeFrame::read(&again);
+        assert!(
+            matches!(&read, Some(EdgeFrame::Call { id: 7, sent_before: Some(Millis(2000)), .. })),
+            "{again}: {read:?}"
+        );
     }
 
     #[test]

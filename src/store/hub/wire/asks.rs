@@ -21,6 +21,11 @@ impl Millis {
         Self(then.as_millisecond() - now.as_millisecond())
     }
 
+    /// The time that is so long ago. An edge can send any number.
+    pub fn ago(self, now: Timestamp) -> Timestamp {
+        Self(self.0.saturating_neg()).after(now)
+    }
+
     /// The time that is so far from now. An edge can send any number.
     pub fn after(self, now: Timestamp) -> Timestamp {
         const CENTURY: i64 = 100 * 365 * 24 * 60 * 60 * 1000;
@@ -85,9 +90,9 @@ impl WireNew {
         })
     }
 
-    /// Whether an ask is the one that this opens.
-    pub(in crate::store::hub) fn opens(&self, ask: &Ask) -> bool {
-        ask.key.as_str() == self.key && ask.digest == self.digest
+    /// The key and the digest of the ask that this opens.
+    pub(in crate::store::hub) fn name(&self) -> (String, Option<String>) {
+        (self.key.clone(), self.digest.clone())
     }
 }
 
