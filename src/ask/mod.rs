@@ -203,6 +203,15 @@ impl Ask {
         self.racing || matches!(self.kind, Kind::Permission | Kind::Plan)
     }
 
+    /// How it ends while the machine that asks is absent; `None` if it goes on. A program, and a run that will be resumed, may come for the
+    /// answer later. `is_long`: nothing was heard of the machine for so long that nobody waits there any more.
+    pub fn end_without_its_host(&self, now: Timestamp, is_long: bool) -> Option<Outcome> {
+        if self.expires_at.is_some_and(|end| end <= now) {
+            return Some(Outcome::Expired);
+        }
+        (is_long && self.origin.needs_wait() && !self.deferred).then_some(Outcome::Withdrawn)
+    }
+
     /// Whether it is over when the next turn begins. An agent that holds a question cannot begin one.
     pub fn ends_with_turn(&self) -> bool {
         self.racing || self.kind != Kind::Question

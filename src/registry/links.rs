@@ -143,11 +143,10 @@ impl Registry {
                 return;
             }
             for ask in &open {
-                if ask.expires_at.is_some_and(|end| end <= now) {
-                    self.end_unasked(ask, Outcome::Expired, None).await;
-                } else if is_late && ask.origin.needs_wait() && !ask.deferred {
-                    let hub = Source::of(Channel::Hub);
-                    self.end_unasked(ask, Outcome::Withdrawn, Some(hub)).await;
+                if let Some(outcome) = ask.end_without_its_host(now, is_late) {
+                    // An asker that still waits is told by this that it was not given up by its own machine, and asks again.
+                    let by = (outcome == Outcome::Withdrawn).then(|| Source::of(Channel::Hub));
+                    self.end_unasked(ask, outcome, by).await;
                 }
             }
             sleep(self.until_next(&open, is_late, withdrawal)).await;

@@ -17,7 +17,7 @@ use super::times::{Times, milliseconds};
 use super::writer::{Pending, Stage, Work};
 
 /// The most asks that are ended in one sweep, so that answers can come in between.
-const MOST: usize = 100;
+pub(super) const MOST: usize = 100;
 
 pub(super) struct Sweeper {
     pub(super) reader: Reader,
@@ -48,65 +48,70 @@ impl Sweeper {
         }
     }
 
-    /// How long a host must be dead for its asks to be ended, and what else may be ended now. After the engine was away, nobody could renew
-    /// their leases. So whoever ends something must have had its own lease for as long.
-    fn grace(&self) -> Option<(bool, i64)> {
+    /// Whether anything of others may be ended now, and whether that of the dead may. After the engine was away, nobody could renew their
+    /// leases. So whoever ends something must have had its own lease for as long.
+    fn may_end(&self) -> (bool, bool) {
         let Times { lease, dead, .. } = self.reader.times;
         let kept = self.lease.kept_for();
-        (kept >= lease).then(|| (kept >= lease + dead, milliseconds(dead)))
+        (kept >= lease, kept >= lease + dead)
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
-        let Some((may_withdraw, dead)) = self.grace() else { return Ok(()) };
+        let commands = self.due().await?;
+        let Some(work) = self.work.upgrade().filter(|_| !commands.is_empty() && self.may_end().0) else {
+            return Ok(());
+        };
+        tracing::warn!(count = commands.len(), "ends the questions of hosts that nothing was heard of");
+        let replies = commands.into_iter().map(|command| {
+            let (reply, replied) = oneshot::channel();
+            drop(work.send(Work::Command(Pending { command, stage: Stage::default(), reply })));
+            replied
+        });
+        // The next sweep comes after this one, and tries again what has failed.
+        join_all(replies).await;
+        Ok(())
+    }
+
+    /// What has to be done about the asks of other hosts.
+    async fn due(&self) -> Result<Vec<Command>, StoreError> {
+        let (may_end, may_end_dead) = self.may_end();
+        if !may_end {
+            return Ok(Vec::new());
+        }
+        let dead = milliseconds(self.reader.times.dead);
         let mut hosts: Vec<String> = Vec::new();
-        if may_withdraw {
+        if may_end_dead {
             let values = vec![self.host.as_str().into(), dead.into()];
             let rows = self.reader.read("SELECT answerback.dead_hosts_1($1, $2, $3) AS host", values).await?;
             hosts = rows.iter().map(|row| get(row, "host")).collect::<Result<_, _>>()?;
         }
-        // A deadline does not wait until a host is taken for dead.
+        // A deadline does not wait until a host is taken for dead. What goes on without its host must not take the place of what does not.
         let query = format!(
-            "SELECT {COLUMNS} FROM answerback.asks WHERE namespace = $1 AND outcome IS NULL AND (host = ANY ($2)
+            "SELECT {COLUMNS} FROM answerback.asks WHERE namespace = $1 AND outcome IS NULL AND (
+                 host = ANY ($2) AND NOT deferred AND origin <> 'program'
                  OR expires_at <= $3 AND host <> $4 AND host NOT IN (
                      SELECT host FROM answerback.hosts WHERE namespace = $1 AND leased_to >= clock_timestamp()))
              ORDER BY id LIMIT {MOST}"
         );
         let now = self.clock.now().as_millisecond();
-        let values = vec![hosts.into(), now.into(), self.host.as_str().into()];
+        let values = vec![hosts.clone().into(), now.into(), self.host.as_str().into()];
         let rows = self.reader.read(&query, values).await?;
         let asks = rows.iter().filter_map(|row| rows::ask(row).ok());
-        let commands = asks.filter_map(|ask| self.end_of(&ask, dead).transpose()).collect::<Result<Vec<_>, _>>()?;
-        let Some(work) = self.work.upgrade().filter(|_| !commands.is_empty() && self.grace().is_some()) else {
-            return Ok(());
-        };
-        tracing::warn!(count = commands.len(), "ends the questions of hosts that nothing was heard of");
-        let (mut replies, count) = (Vec::new(), commands.len());
-        for command in commands {
-            let (reply, replied) = oneshot::channel();
-            drop(work.send(Work::Command(Pending { command, stage: Stage::default(), reply })));
-            replies.push(replied);
-        }
-        // The next sweep comes after this one, and tries again what has failed.
-        let failed = join_all(replies).await.iter().filter(|replied| !matches!(replied, Ok(Ok(_)))).count();
-        if failed > 0 {
-            tracing::debug!(failed, count, "some questions of hosts that nothing was heard of are still open");
-        }
-        Ok(())
+        let is_dead = |ask: &Ask| hosts.iter().any(|host| host == ask.host.as_str());
+        asks.filter_map(|ask| self.end_of(&ask, is_dead(&ask), dead).transpose()).collect()
     }
 
-    /// How an ask ends whose host is dead; `None` if it goes on. A program, and a run that will be resumed, may still come for the answer.
-    fn end_of(&self, ask: &Ask, dead: i64) -> Result<Option<Command>, StoreError> {
+    /// What ends an ask without its host; `None` if it goes on. `is_dead`: its host has been dead for `dead` milliseconds.
+    fn end_of(&self, ask: &Ask, is_dead: bool, dead: i64) -> Result<Option<Command>, StoreError> {
         let now = self.clock.now();
-        let is_late = ask.expires_at.is_some_and(|deadline| deadline <= now);
-        let settle =
-            |outcome, dead| Command::settle(ask.id, &self.settlement(outcome, now), None, Some(dead)).map(Some);
-        match ask.on_timeout {
-            OnTimeout::Defer if is_late && !ask.deferred => Command::defer(ask.id, now).map(Some),
+        let Some(outcome) = ask.end_without_its_host(now, is_dead) else { return Ok(None) };
+        match (&outcome, ask.on_timeout) {
+            (Outcome::Expired, OnTimeout::Defer) => Command::defer(ask.id, now),
             // Its own daemon would end it now. Only a daemon that has just come back is faster.
-            OnTimeout::Native | OnTimeout::Deny if is_late => settle(Outcome::Expired, 0),
-            _ if ask.origin.needs_wait() && !ask.deferred && !is_late => settle(Outcome::Withdrawn, dead),
-            _ => Ok(None),
+            (Outcome::Expired, _) => Command::settle(ask.id, &self.settlement(outcome, now), None, Some(0)),
+            _ => Command::settle(ask.id, &self.settlement(outcome, now), None, Some(dead)),
         }
+        .map(Some)
     }
 
     fn settlement(&self, outcome: Outcome, at: Timestamp) -> Settlement {

@@ -1,5 +1,6 @@
 //! Daemons that end, come back, or take each other's place.
 
+use futures_util::future::join_all;
 use jiff::SignedDuration;
 
 use super::*;
@@ -54,6 +55,25 @@ async fn statement_11_the_asks_of_a_dead_hub_are_ended_by_the_others_after_a_whi
     let settled = ask("s__answered").await;
     assert_eq!(outcome(&settled), &answered("a"));
     assert!(matches!(alive.settle(mine.id, answered("b")).await, Settling::Won(_)));
+}
+
+#[tokio::test]
+async fn statement_11_what_goes_on_without_its_hub_does_not_hide_what_does_not() {
+    let (mut options, _) = database();
+    options.times = short();
+    let dead = Hub::start(&options, "dead").await;
+    let alive = Hub::start(&options, "alive").await;
+    // More than are ended in one sweep.
+    let keys: Vec<String> = (0..=sweep::MOST).map(|n| format!("s{n}__program")).collect();
+    join_all(keys.iter().map(|key| dead.open(key))).await;
+    dead.open_new(of_agent("s__waiting")).await;
+    drop(dead);
+    let waiting = async || alive.store.ask("s__waiting".parse().unwrap()).await.unwrap().unwrap();
+    until("the ask is withdrawn", async || !waiting().await.is_open()).await;
+    assert!(waiting().await.was_withdrawn_by_hub());
+    for key in keys {
+        assert!(alive.store.ask(key.parse().unwrap()).await.unwrap().unwrap().is_open(), "{key}");
+    }
 }
 
 #[tokio::test]
