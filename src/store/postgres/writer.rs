@@ -28,9 +28,9 @@ const MAX_BATCH: usize = 256;
 /// The same for their size. One command may be larger.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) const APPLY: &str = "SELECT * FROM answerback.apply_1($1, $2, $3, $4, $5, $6, $7, $8)";
-pub(super) const APPLY_TYPES: [Type; 8] =
-    [Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8, Type::BOOL, Type::INT4, Type::INT4, Type::TEXT];
+pub(super) const APPLY: &str = "SELECT * FROM answerback.apply_1($1, $2, $3, $4, $5, $6, $7)";
+pub(super) const APPLY_TYPES: [Type; 7] =
+    [Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8, Type::INT4, Type::INT4, Type::TEXT];
 
 /// How many asks of one host may be open.
 pub(in crate::store) const MAX_OPEN_OF_HOST: usize = 1_000;
@@ -111,14 +111,10 @@ pub(super) struct Writer {
 struct Attempt {
     /// When it was sent for the first time.
     started: Instant,
+    /// A cursor that the engine had before that.
+    known: i64,
     /// Whether the reply to an earlier sending was lost.
     is_repeated: bool,
-}
-
-impl Attempt {
-    fn first() -> Self {
-        Self { started: Instant::now(), is_repeated: false }
-    }
 }
 
 #[derive(Serialize)]
@@ -164,7 +160,8 @@ impl Writer {
                 Ok(session) if self.lease.was_taken() || self.lease.renew(&session).await => {
                     batch.retain(|pending| pending.stage.go_to(Stage::SENT));
                     if !batch.is_empty() {
-                        self.commit(session, batch, Attempt::first()).await;
+                        let first = Attempt { started: Instant::now(), known: self.known, is_repeated: false };
+                        self.commit(session, batch, first).await;
                     }
                     return;
                 }
@@ -178,8 +175,7 @@ impl Writer {
 
     /// Runs a batch until the engine has confirmed or refused it, or until there is no time left.
     async fn commit(&mut self, mut session: Arc<Session>, batch: Vec<Pending>, attempt: Attempt) {
-        let Attempt { started, mut is_repeated } = attempt;
-        let known = self.known;
+        let Attempt { started, known, mut is_repeated } = attempt;
         let commands: Vec<_> =
             batch.iter().enumerate().map(|(n, pending)| Numbered { n, command: &pending.command }).collect();
         let commands = match serde_json::to_string(&commands) {
@@ -193,7 +189,6 @@ impl Writer {
                 identity.host.as_str().into(),
                 identity.instance.as_str().into(),
                 known.into(),
-                is_repeated.into(),
                 self.quotas.namespace.into(),
                 self.quotas.host.into(),
                 commands.as_str().into(),
@@ -207,7 +202,7 @@ impl Writer {
                 // One command that fails leaves the others of its batch alone: they are tried again one by one.
                 Err(CallError::Refused(error)) if batch.len() > 1 && !matches!(error, StoreError::Busy(_)) => {
                     for pending in batch {
-                        let attempt = Attempt { started, is_repeated };
+                        let attempt = Attempt { started, known, is_repeated };
                         Box::pin(self.commit(Arc::clone(&session), vec![pending], attempt)).await;
                     }
                     return;

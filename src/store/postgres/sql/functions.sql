@@ -131,7 +131,7 @@ $$;
 -- statement. The head is always written: so the reply waits for the standby, also if an earlier commit is reported whose reply was lost.
 --
 -- The rows are small, so that a client that does not read them cannot keep the lock. The last row has no number: it is the new head.
-CREATE FUNCTION answerback.apply_1(ns text, me text, my_instance text, known bigint, is_repeated boolean,
+CREATE FUNCTION answerback.apply_1(ns text, me text, my_instance text, known bigint,
     max_open integer, max_open_of_host integer, commands text)
 RETURNS TABLE (n integer, status text, ask bigint, place bigint, detail text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -145,6 +145,8 @@ DECLARE
     of_host integer;
     change  text;
     day     date := answerback.today_1();
+    -- The tags of the changes that were made since `known`.
+    done_since bigint[];
     -- How many more bytes of details there may be in the rows.
     room    integer := 65536;
 BEGIN
@@ -152,6 +154,10 @@ BEGIN
     -- Whoever takes a name locks the head, too.
     IF NOT EXISTS (SELECT 1 FROM answerback.hosts WHERE namespace = ns AND host = me AND instance = my_instance) THEN
         RAISE EXCEPTION 'another daemon has taken the name %', me USING ERRCODE = 'AB001';
+    END IF;
+    -- A command may come again, because its reply was lost. The first sending may even come after the second.
+    IF head.cursor > known THEN
+        SELECT array_agg(tag) INTO done_since FROM answerback.events WHERE namespace = ns AND events.cursor > known;
     END IF;
     SELECT coalesce(max(open), 0) INTO was_open FROM answerback.counts WHERE namespace = ns AND host = me;
     my_open := was_open;
@@ -169,16 +175,12 @@ BEGIN
         place := NULL;
         detail := NULL;
         change := NULL;
-        IF is_repeated THEN
-            SELECT events.ask, events.cursor INTO life FROM answerback.events
+        IF c.tag = ANY (done_since) THEN
+            SELECT events.ask, events.cursor INTO STRICT ask, place FROM answerback.events
             WHERE namespace = ns AND events.cursor > known AND tag = c.tag;
-            IF FOUND THEN
-                status := 'done';
-                ask := life.ask;
-                place := life.cursor;
-                RETURN NEXT;
-                CONTINUE;
-            END IF;
+            status := 'done';
+            RETURN NEXT;
+            CONTINUE;
         END IF;
         IF c.verb = 'open' THEN
             -- An edge asks through a hub.

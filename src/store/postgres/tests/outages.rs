@@ -136,6 +136,31 @@ async fn statement_04_one_command_that_cannot_be_saved_does_not_spoil_the_others
 }
 
 #[tokio::test]
+async fn statement_04_a_sending_that_comes_after_its_repetition_changes_nothing() {
+    let (options, name) = database();
+    let hub = Hub::start(&options, "one").await;
+    // The name is taken when something is written for the first time.
+    hub.open("s__first").await;
+    let command = Command::open(&new_ask("s__t"), None, hub.store.now(), 64, None).unwrap();
+    let mut command = serde_json::to_value(command).unwrap();
+    command["n"] = 0.into();
+    let text = serde_json::json!([command]).to_string().replace('\'', "''");
+    let send = || {
+        let apply = format!(
+            "SELECT status, ask, place FROM answerback.hosts, answerback.apply_1('main', host, instance, 1, 10, 10, '{text}')
+             WHERE n = 0"
+        );
+        Engine::shared().sql(&name, &apply)
+    };
+    assert_eq!(send(), "done|2|2");
+    hub.until_told(2).await;
+    // Without this, the key would find the open ask.
+    hub.settle(AskId(2), Outcome::Released).await;
+    assert_eq!(send(), "done|2|2");
+    assert_eq!(Engine::shared().sql(&name, "SELECT count(*) FROM answerback.asks"), "2");
+}
+
+#[tokio::test]
 async fn other_defaults_of_the_database_change_nothing() {
     let (options, name) = database();
     Engine::shared().sql(

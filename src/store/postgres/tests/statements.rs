@@ -135,7 +135,7 @@ async fn statement_07_a_change_is_found_although_its_notice_was_lost() {
     command["n"] = 0.into();
     let text = json!([command]).to_string().replace('\'', "''");
     let apply = format!(
-        "SELECT status FROM answerback.hosts, answerback.apply_1('main', host, instance, 0, false, 10, 10, '{text}') WHERE n = 0"
+        "SELECT status FROM answerback.hosts, answerback.apply_1('main', host, instance, 0, 10, 10, '{text}') WHERE n = 0"
     );
     assert_eq!(Engine::shared().sql(&name, &apply), "done");
     let changes = hub.until_told(2).await;
