@@ -151,10 +151,12 @@ impl Devices {
         if !self.store.is_shared() {
             return Ok(true);
         }
-        let found = look(&self.store, &self.people).await?;
-        let is_in = found.ids.contains(&id);
-        note(&self.listed, found);
-        Ok(is_in)
+        let Some(device) = self.store.device_with_id(id, self.store.now()).await? else {
+            self.are_removed(&[id]);
+            return Ok(false);
+        };
+        device.person.iter().for_each(|person| drop(self.people.rights_of(person)));
+        Ok(true)
     }
 
     /// Begins to look for what other daemons of the store do to devices.

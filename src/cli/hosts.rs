@@ -61,7 +61,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Take host tokens back: their links end at once, and their open questions are withdrawn within two minutes
+    /// Take host tokens back: their links end at once, and their open questions are withdrawn
     #[command(after_help = "Examples:\n  \
         answerback hosts revoke build-1")]
     Revoke {

@@ -56,8 +56,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<HostList>, 
     Ok(JsonReply(HostList { hosts: hosts.collect() }))
 }
 
-/// Takes the token of a machine back. Its link ends at once. The questions that its agents wait for are withdrawn after two minutes, and
-/// its other questions at once. Over the socket, or with the role admin.
+/// Takes the token of a machine back. Its link ends at once, and its open questions are withdrawn. Over the socket, or with the role admin.
 #[utoipa::path(post, path = "/v1/hosts/{name}/revoke", operation_id = "revokeHost", tag = "hosts",
     params(("name" = String, Path, description = "From `GET /v1/hosts`")), responses(
     (status = 204, description = "The token is good for nothing any more"),

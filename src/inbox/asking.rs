@@ -64,9 +64,10 @@ impl Inbox {
         let new = self.to_open(inquiry, by)?;
         let Some(asker) = Asker::of(by) else { return Ok(self.registry.open(new).await?) };
         let (registry, open) = (self.registry.clone(), self.open_by_asker.of(asker));
+        // A caller who hangs up here has asked nothing.
+        let mut open = open.lock_owned().await;
         // It is a task of its own, so that an ask counts also if its caller hangs up.
         let opening = tokio::spawn(async move {
-            let mut open = open.lock().await;
             open.retain(|key| registry.is_open(key));
             if open.len() >= MAX_OPEN_OF_ONE {
                 return Err(Refusal::FullForOne(MAX_OPEN_OF_ONE));

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use serde::Serialize;
 
 use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name};
@@ -19,6 +21,8 @@ const MAX_PROJECT: usize = 4096;
 const MAX_NAME: usize = 1024;
 /// The most memory that an ask may take. Many small values take more than their JSON.
 const MAX_WEIGHT: usize = 4 * 1024 * 1024;
+/// How much longer the second sending of a command may have been on its way than the first.
+const SLACK: SignedDuration = SignedDuration::from_secs(15);
 /// The most changes on a page for an edge.
 const MAX_CHANGES: usize = 256;
 
@@ -130,7 +134,7 @@ impl Inbox {
             && let Some(ask) = self.registry.get(&new.key).await.map_err(failed)?
             && ask.host == *host
             && (ask.digest == new.digest && ask.stands_for(new.asker.as_deref()))
-            && ask.opened_at >= ago.ago(now)
+            && ask.opened_at >= ago.ago(now) - SLACK
         {
             // The same command has opened it, and it was answered meanwhile. The answer is for this very call, and nobody is asked twice.
             return Ok(Reply::Known { ask: wire(&ask) });
@@ -141,7 +145,7 @@ impl Inbox {
             return Err(too_large());
         }
         // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
-        let room = self.registry.room_for(host, weight);
+        let room = self.registry.room_for(host, new.origin, weight);
         let limit = if room.is_some() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
         match self.store.for_host(host.clone()).open_ask(Arc::new(new), now, limit).await.map_err(failed)? {
             Opened::New(ask) => {
@@ -218,9 +222,12 @@ mod tests {
         let answers = [("Allow Bash?\n\nnpm test".to_owned(), "Allow once".to_owned())].into_iter().collect();
         let answer = Answer { answers, notes: Default::default(), edited: None };
         registry.settle(id, Outcome::Answered(answer), Some(Source::of(Channel::Socket))).await.unwrap();
-        let again = inbox.serve_edge(&host, open(), ago(60)).await.unwrap();
-        let Reply::Known { ask } = again else { panic!("asked twice: {again:?}") };
-        assert_eq!(ask.read().unwrap().id, id);
+        // The second time, it may have been on its way for longer or shorter than the first time.
+        for seconds in [60, 0] {
+            let again = inbox.serve_edge(&host, open(), ago(seconds)).await.unwrap();
+            let Reply::Known { ask } = again else { panic!("asked twice: {again:?}") };
+            assert_eq!(ask.read().unwrap().id, id);
+        }
         // Another machine does not learn the answer.
         assert!(matches!(inbox.serve_edge(&Host::new("other"), open(), ago(60)).await, Ok(Reply::New { .. }) | Err(_)));
         store.close().await;

@@ -112,16 +112,13 @@ impl Registry {
         });
     }
 
-    /// The token of a machine was taken back, so it will not come back. What nobody waits for is withdrawn. The rest ends as that of every
-    /// machine without a link.
+    /// The token of a machine was taken back, so it will not come back. Its questions are withdrawn: nobody should trust them any more.
     pub fn host_is_revoked(&self, host: Host) {
         let registry = self.clone();
         self.0.runtime.spawn(async move {
             registry.share(&host).until_idle().await;
             for ask in registry.open_asks_of(&host) {
-                if !ask.origin.needs_wait() || ask.deferred {
-                    registry.end_unasked(&ask, Outcome::Withdrawn, Some(Source::of(Channel::Hub))).await;
-                }
+                registry.end_unasked(&ask, Outcome::Withdrawn, Some(Source::of(Channel::Hub))).await;
             }
         });
     }
@@ -259,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_waits_for_is_withdrawn_when_a_machine_is_not_trusted_any_more() {
+    async fn what_a_machine_has_asked_is_withdrawn_when_it_is_not_trusted_any_more() {
         let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let (host, other) = (Host::new("edge"), Host::new("other"));
@@ -269,12 +266,10 @@ mod tests {
         let waited_for = open(&store, &host, "s__t", |_| {}).await;
         let of_other = open(&store, &other, "o__t", |new| new.origin = Origin::Program).await;
         registry.host_is_revoked(host);
-        for ask in [of_program, deferred] {
+        for ask in [of_program, deferred, waited_for] {
             assert_eq!(outcome(&registry, &ask).await, (Outcome::Withdrawn, Some(Channel::Hub)));
         }
-        for ask in [waited_for, of_other] {
-            assert!(registry.get(&ask.key).await.unwrap().unwrap().is_open());
-        }
+        assert!(registry.get(&of_other.key).await.unwrap().unwrap().is_open());
         store.close().await;
     }
 

@@ -265,8 +265,8 @@ impl Registry {
         opening.await.unwrap_or(Err(OpenError::Store(StoreError::Closed)))
     }
 
-    /// How many asks of this machine may be open when one more is opened.
-    fn places_for(&self, origin: Origin) -> usize {
+    /// How many asks of one machine may be open when one more is opened.
+    pub(super) fn places_for(&self, origin: Origin) -> usize {
         let all = self.0.store.max_open().map_or(MAX_OPEN, |most| most.min(MAX_OPEN));
         if origin == Origin::Program { all - all / PART_FOR_HOOKS } else { all }
     }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::ask::{Ask, Host};
+use crate::ask::{Ask, Host, Origin};
 
-use super::{MAX_OPEN, Registry};
+use super::Registry;
 
 /// How many commands of one machine are carried out at the same time.
 pub const MAX_CALLS: usize = 64;
@@ -115,12 +115,13 @@ impl Registry {
     }
 
     /// Makes room for one more ask of a machine. `None` if too many of its asks are open, or if they are too large.
-    pub fn room_for(&self, host: &Host, bytes: usize) -> Option<Room> {
+    pub fn room_for(&self, host: &Host, origin: Origin, bytes: usize) -> Option<Room> {
         let share = self.share(host);
         let others = share.opening.fetch_add(bytes, Ordering::Relaxed);
         let room = Room { share, bytes };
         let open: Vec<usize> = self.0.open.weights(|ask: &Ask| ask.host == *host);
-        let is_full = open.len() >= MAX_OPEN || open.iter().sum::<usize>() + others + bytes > MAX_OPEN_BYTES;
+        let is_full =
+            open.len() >= self.places_for(origin) || open.iter().sum::<usize>() + others + bytes > MAX_OPEN_BYTES;
         (!is_full).then_some(room)
     }
 }
@@ -168,15 +169,21 @@ mod tests {
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let (one, other) = (Host::new("one"), Host::new("other"));
         let half = MAX_OPEN_BYTES / 2;
-        let room = registry.room_for(&one, half).unwrap();
-        assert!(registry.room_for(&one, half + 1).is_none(), "what is being opened counts");
-        assert!(registry.room_for(&one, half).is_some() && registry.room_for(&other, half + 1).is_some());
+        let room = registry.room_for(&one, Origin::ClaudeCode, half).unwrap();
+        assert!(registry.room_for(&one, Origin::ClaudeCode, half + 1).is_none(), "what is being opened counts");
+        assert!(
+            registry.room_for(&one, Origin::ClaudeCode, half).is_some()
+                && registry.room_for(&other, Origin::ClaudeCode, half + 1).is_some()
+        );
         // What is open counts, too.
         let mut new = new_ask("s__t");
         new.project = Some("x".repeat(half));
         store.for_host(one.clone()).open_ask(Arc::new(new), registry.now(), 64).await.unwrap();
         drop(room);
-        assert!(registry.room_for(&one, half).is_none() && registry.room_for(&one, half / 2).is_some());
+        assert!(
+            registry.room_for(&one, Origin::ClaudeCode, half).is_none()
+                && registry.room_for(&one, Origin::ClaudeCode, half / 2).is_some()
+        );
         store.close().await;
     }
 }

@@ -299,6 +299,16 @@ impl Store {
         backend!(self, device(token_hash, now).await)
     }
 
+    /// The device with this id, if it is not forgotten.
+    pub async fn device_with_id(&self, id: i64, now: Timestamp) -> Result<Option<Device>, StoreError> {
+        match &self.0 {
+            Backend::Postgres(store) => store.device_with_id(id, now).await,
+            Backend::Sqlite(_) | Backend::Hub(_) => {
+                Ok(self.devices(now).await?.into_iter().find(|device| device.id == id))
+            }
+        }
+    }
+
     /// All devices that may still get in, oldest first.
     pub async fn devices(&self, now: Timestamp) -> Result<Vec<Device>, StoreError> {
         backend!(self, devices(now).await)

@@ -156,8 +156,12 @@ fn a_token_that_is_taken_back_ends_the_link_at_once() {
     assert!(problem.contains("taken back"), "{problem}");
     fleet.hub.send(Some(&token), "GET /v1/link", &json!({})).expect(401);
     edge.hook(&call("s", "u", &[question("Which?")])).no_decision();
-    // What it had asked can be answered until it is withdrawn.
-    fleet.hub.assert_open(&key);
+    // Nobody is asked to trust what it had asked.
+    let outcome = until("the question to be withdrawn", || {
+        let ask = fleet.hub.get(&format!("/v1/asks/{key}")).json();
+        (ask["state"] == "settled").then(|| ask["outcome"]["kind"].clone())
+    });
+    assert_eq!(outcome, "withdrawn");
     assert_eq!(fleet.hosts(), json!([]));
     let output = fleet.hub.command(ANSWERBACK).args(["hosts", "revoke", "build-1"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("There is no such machine"), "{output:?}");

@@ -86,6 +86,13 @@ impl Postgres {
         rows.first().map(device).transpose()
     }
 
+    pub(in crate::store) async fn device_with_id(&self, id: i64, now: Timestamp) -> Result<Option<Device>, StoreError> {
+        let query = format!("{} AND {LIVE} AND devices.id = $4", select());
+        let (page, paired) = DeviceKind::forgotten_before(now);
+        let rows = self.read(query, vec![page.into(), paired.into(), id.into()]).await?;
+        rows.first().map(device).transpose()
+    }
+
     pub(in crate::store) async fn devices(&self, now: Timestamp) -> Result<Vec<Device>, StoreError> {
         let query = format!("{} AND {LIVE} ORDER BY devices.id", select());
         let (page, paired) = DeviceKind::forgotten_before(now);

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join;
@@ -120,6 +121,8 @@ pub(super) struct Follower {
     /// The newest change that was published or passed over, and its tag.
     pub(super) cursor: i64,
     pub(super) tag: i64,
+    /// The same cursor, for the writer.
+    pub(super) published: Arc<AtomicI64>,
     /// The open asks after that change.
     pub(super) open: HashMap<i64, Arc<Ask>>,
     /// There may be changes that can only be read.
@@ -238,8 +241,13 @@ impl Follower {
         } else {
             self.open.remove(&ask.id.0);
         }
-        (self.cursor, self.tag) = (cursor, tag);
+        self.is_at(cursor, tag);
         (self.sink)(Update::Change(&Arc::new(Change { cursor: Cursor(cursor), kind, ask, detail })));
+    }
+
+    fn is_at(&mut self, cursor: i64, tag: i64) {
+        (self.cursor, self.tag) = (cursor, tag);
+        self.published.store(cursor, Ordering::Relaxed);
     }
 
     /// Reads and publishes everything up to now.
@@ -319,7 +327,7 @@ impl Follower {
                 Err(error) => tracing::error!(cursor, %error, "the question of a change cannot be read"),
             }
         }
-        (self.cursor, self.tag) = (cursor, tag);
+        self.is_at(cursor, tag);
         Ok(())
     }
 
@@ -331,7 +339,7 @@ impl Follower {
         }
         let Moment { snapshot, tag } = Moment::read(session, &self.namespace, self.times.query).await?;
         tracing::warn!(from = self.cursor, to = snapshot.cursor.0, "the order of changes was broken off");
-        (self.cursor, self.tag) = (snapshot.cursor.0, tag);
+        self.is_at(snapshot.cursor.0, tag);
         self.open = open_asks(&snapshot);
         (self.sink)(Update::Reset(snapshot));
         Ok(())

@@ -1,6 +1,6 @@
 //! The lease by which a daemon has its name. A daemon that does not renew it is taken for dead by the others.
 //!
-//! It is renewed by a task of its own, over the connection for reading: a commit that waits for a standby must not end it.
+//! It is renewed by a task and over a connection of its own: neither a commit that waits for a standby nor a long list may be in its way.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +37,8 @@ struct Shared {
 struct Renewals {
     first: Instant,
     last: Instant,
+    /// The clock of the engine at the last one, in microseconds.
+    engine: i64,
 }
 
 impl Lease {
@@ -71,7 +73,7 @@ impl Lease {
     pub(super) fn kept_for(&self) -> Duration {
         let renewed = *self.0.renewed.lock().unwrap_or_else(PoisonError::into_inner);
         match renewed {
-            Some(Renewals { first, last }) if last.elapsed() < self.0.times.lease => last.duration_since(first),
+            Some(Renewals { first, last, .. }) if last.elapsed() < self.0.times.lease => last.duration_since(first),
             _ => Duration::ZERO,
         }
     }
@@ -89,8 +91,7 @@ impl Lease {
             milliseconds(times.lease).into(),
         ];
         let statement = "SELECT * FROM answerback.lease_1($1, $2, $3, $4, $5, $6)";
-        // A list may be in its way, and must not be ended because of it.
-        let rows = session.query_within(times.query, statement, &values).await;
+        let rows = session.query(statement, &values).await;
         let row = match rows.as_deref() {
             Ok([row, ..]) => row,
             Ok([]) => {
@@ -106,16 +107,23 @@ impl Lease {
         let (Ok(engine), Ok(started)) = (get(row, "clock_us"), get(row, "start")) else { return false };
         clock.set(engine, sent);
         start.store(started, Ordering::Relaxed);
-        self.note(sent);
+        self.note(sent, engine);
         true
     }
 
-    fn note(&self, now: Instant) {
+    /// If the engine's clock was set forward, all leases look as if they had run out, and that is a gap, too.
+    fn note(&self, now: Instant, engine: i64) {
+        let lease = self.0.times.lease;
         let mut renewed = self.0.renewed.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match *renewed {
-            Some(Renewals { first, last }) if now.duration_since(last) < self.0.times.lease => first,
+            Some(before)
+                if now.duration_since(before.last) < lease
+                    && engine.saturating_sub(before.engine) < 1000 * milliseconds(lease) =>
+            {
+                before.first
+            }
             _ => now,
         };
-        *renewed = Some(Renewals { first, last: now });
+        *renewed = Some(Renewals { first, last: now, engine });
     }
 }

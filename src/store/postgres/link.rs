@@ -28,6 +28,8 @@ pub(super) enum Role {
         heard: mpsc::UnboundedSender<Input>,
     },
     Reader,
+    /// Renews leases, for which nothing may be in the way.
+    Keeper,
 }
 
 /// One connection, as long as it lasts.
@@ -240,7 +242,7 @@ async fn connect_and_prepare(
     let (client, mut connection) = options.config.connect(options.tls.clone()).await.map_err(unreachable)?;
     let heard = match role {
         Role::Follower { heard, .. } => Some(heard.clone()),
-        Role::Writer | Role::Reader => None,
+        Role::Writer | Role::Reader | Role::Keeper => None,
     };
     let task = tokio::spawn(async move {
         loop {
@@ -270,7 +272,7 @@ async fn prepare(session: &mut Session, options: &PostgresOptions, role: &Role) 
     // The engine gives up a little before this side does: then it is known that nothing was done.
     let limit = match role {
         Role::Reader | Role::Follower { .. } => options.times.query,
-        Role::Writer => options.times.call,
+        Role::Writer | Role::Keeper => options.times.call,
     };
     let limit = milliseconds(limit.mul_f32(0.8));
     // Somebody may have changed the defaults of the database. A stronger `synchronous_commit` is left alone.
@@ -291,7 +293,7 @@ async fn prepare(session: &mut Session, options: &PostgresOptions, role: &Role) 
             schema::check(&session.client).await?;
             session.client.batch_execute(&format!("LISTEN {channel}")).await.map_err(unreachable)?;
         }
-        Role::Reader => schema::check(&session.client).await?,
+        Role::Reader | Role::Keeper => schema::check(&session.client).await?,
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The store in PostgreSQL, which several daemons share. Nothing outside this folder knows PostgreSQL.
 //!
-//! - Everything runs on one thread with a runtime of its own (`thread`), with three connections that are made again when they are lost
+//! - Everything runs on one thread with a runtime of its own (`thread`), with four connections that are made again when they are lost
 //!   (`link`). `opening` connects and starts the tasks.
 //! - Commands are data (`command`). One task sends them, those that wait together in one statement (`writer`); the functions in
 //!   `sql/functions.sql` do the work. Whoever writes changes locks the head of the namespace first, so the order of commits is the order of
@@ -77,6 +77,8 @@ struct Parts {
     /// Short questions go where the follower listens, and small changes where the writer writes.
     quick: Reader,
     side: Reader,
+    /// Leases have a connection of their own.
+    keeper: Reader,
     /// For what may take long.
     reader: Reader,
     failing: watch::Sender<Option<StoreError>>,
@@ -107,7 +109,9 @@ impl Postgres {
     pub(super) async fn keep_hosts(&self, hosts: &[Host]) -> Result<(), StoreError> {
         let names: Vec<String> = hosts.iter().map(|host| host.as_str().to_owned()).collect();
         let values = vec![names.into(), times::milliseconds(self.parts.reader.times.lease).into()];
-        self.write("SELECT answerback.keep_hosts_1($1, $2, $3)", values).await.map(drop)
+        let keeper = self.parts.keeper.clone();
+        let statement = "SELECT answerback.keep_hosts_1($1, $2, $3)";
+        self.parts.thread.run(async move { keeper.write(statement, values).await }).await.map(drop)
     }
 
     /// Whether a daemon of this store has the name, or had it. An edge has no instance.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use tokio::sync::{mpsc, watch};
 
@@ -26,6 +27,7 @@ pub(in crate::store) struct Opening {
     writer: Link,
     follower: Link,
     pub(super) reader: Reader,
+    keeper: Link,
     identity: Identity,
     heard: mpsc::UnboundedReceiver<Input>,
     hear: mpsc::UnboundedSender<Input>,
@@ -50,7 +52,7 @@ impl Opening {
     ) -> Result<(Self, Snapshot), StoreError> {
         let thread = StoreThread::start()?;
         let connected = thread.run(Connected::make(options, host.clone())).await?;
-        let Connected { writer, follower, reader, identity, heard, hear, failing, clock, moment } = connected;
+        let Connected { writer, follower, reader, keeper, identity, heard, hear, failing, clock, moment } = connected;
         let (cursor, open) = (moment.snapshot.cursor.0, follow::open_asks(&moment.snapshot));
         let opening = Self {
             thread,
@@ -58,6 +60,7 @@ impl Opening {
             writer,
             follower,
             reader,
+            keeper,
             identity,
             heard,
             hear,
@@ -74,8 +77,9 @@ impl Opening {
     pub(in crate::store) fn start(self, sink: Sink) -> Result<Postgres, StoreError> {
         let times = self.reader.times;
         let short = |link: &Link| Reader { link: link.clone(), limit: times.call, ..self.reader.clone() };
-        let (quick, side) = (short(&self.follower), short(&self.writer));
+        let (quick, side, keeper) = (short(&self.follower), short(&self.writer), short(&self.keeper));
         let (work, wanted) = mpsc::unbounded_channel();
+        let published = Arc::new(AtomicI64::new(self.cursor));
         let follower = Follower {
             link: self.follower,
             input: self.heard,
@@ -85,6 +89,7 @@ impl Opening {
             times,
             cursor: self.cursor,
             tag: self.tag,
+            published: Arc::clone(&published),
             open: self.open,
             // Something may have happened since the snapshot.
             is_behind: true,
@@ -108,17 +113,19 @@ impl Opening {
             quotas: self.quotas,
             lease: lease.clone(),
             failing: self.failing.clone(),
-            known: self.cursor,
+            published,
+            head: self.cursor,
         };
         self.thread.spawn(follower.run());
         self.thread.spawn(writer.run());
         self.thread.spawn(sweeper.run());
-        self.thread.spawn(lease.keep(self.reader.link.clone()));
+        self.thread.spawn(lease.keep(self.keeper));
         let parts = Parts {
             thread: self.thread,
             work,
             quick,
             side,
+            keeper,
             reader: self.reader,
             failing: self.failing,
             clock: self.clock,
@@ -133,6 +140,7 @@ struct Connected {
     writer: Link,
     follower: Link,
     reader: Reader,
+    keeper: Link,
     identity: Identity,
     heard: mpsc::UnboundedReceiver<Input>,
     hear: mpsc::UnboundedSender<Input>,
@@ -151,6 +159,7 @@ impl Connected {
         let follow = Role::Follower { channel: channel.clone(), heard: hear.clone() };
         let follower = Link::open(&options, follow, failing.clone()).await?;
         let link = Link::open(&options, Role::Reader, failing.clone()).await?;
+        let keeper = Link::open(&options, Role::Keeper, failing.clone()).await?;
         let (namespace, times) = (options.namespace.as_str().into(), options.times);
         let reader = Reader { link, namespace, times, limit: times.query };
         channel::check(&reader, &channel, &mut heard).await?;
@@ -166,7 +175,7 @@ impl Connected {
         let moment = Moment::read(&session, &options.namespace, options.times.query)
             .await
             .map_err(|error| error.as_unreachable())?;
-        Ok(Self { writer, follower, reader, identity, heard, hear, failing, clock, moment })
+        Ok(Self { writer, follower, reader, keeper, identity, heard, hear, failing, clock, moment })
     }
 }
 

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::ask::{Ask, Channel, OnTimeout, Outcome, Settlement, Source};
 use crate::store::StoreError;
@@ -67,8 +67,9 @@ impl Sweeper {
             drop(work.send(Work::Command(Pending { command, stage: Stage::default(), reply })));
             replied
         });
-        // The next sweep comes after this one, and tries again what has failed.
-        join_all(replies).await;
+        // The next sweep comes after this one, and tries again what has failed. What cannot be sent now must not be sent later, when its host
+        // may be back.
+        drop(timeout(self.reader.times.unsent, join_all(replies)).await);
         Ok(())
     }
 

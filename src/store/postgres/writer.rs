@@ -4,7 +4,7 @@
 //! the engine says which of them it knows. Nothing is acknowledged before the engine has confirmed it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -102,8 +102,10 @@ pub(super) struct Writer {
     pub(super) lease: Lease,
     /// Set when the store cannot go on.
     pub(super) failing: watch::Sender<Option<StoreError>>,
-    /// A cursor that the engine had before anything that is sent now.
-    pub(super) known: i64,
+    /// The newest cursor that was published here: the engine had it before anything that is sent now.
+    pub(super) published: Arc<AtomicI64>,
+    /// The newest cursor in the engine after the last batch of this daemon.
+    pub(super) head: i64,
 }
 
 /// A command that may have been sent before.
@@ -160,7 +162,9 @@ impl Writer {
                 Ok(session) if self.lease.was_taken() || self.lease.renew(&session).await => {
                     batch.retain(|pending| pending.stage.go_to(Stage::SENT));
                     if !batch.is_empty() {
-                        let first = Attempt { started: Instant::now(), known: self.known, is_repeated: false };
+                        // The smaller the distance, the fewer changes the engine has to look through for tags.
+                        let known = self.head.max(self.published.load(Ordering::Relaxed));
+                        let first = Attempt { started: Instant::now(), known, is_repeated: false };
                         self.commit(session, batch, first).await;
                     }
                     return;
@@ -242,7 +246,7 @@ impl Writer {
             let (status, ask, place): (&str, Option<i64>, Option<i64>) =
                 (get(row, "status")?, get(row, "ask")?, get(row, "place")?);
             let Some(n) = get::<Option<i32>>(row, "n")?.and_then(|n| usize::try_from(n).ok()) else {
-                self.known = place.unwrap_or(self.known);
+                self.head = place.unwrap_or(self.head);
                 continue;
             };
             let ask = ask.unwrap_or_default();
@@ -261,7 +265,7 @@ impl Writer {
             let Pending { command, reply, .. } = pending;
             OwnResult { command, verdict: verdict.unwrap_or(Verdict::Nothing), reply }
         });
-        let batch = OwnBatch { head: self.known, results: results.collect() };
+        let batch = OwnBatch { head: self.head, results: results.collect() };
         self.tell(session, &batch);
         drop(self.follower.send(Input::Own(batch)));
         Ok(())

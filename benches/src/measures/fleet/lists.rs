@@ -13,9 +13,9 @@ use crate::servers::Server;
 use crate::stats::Samples;
 use crate::swarm::Swarm;
 
-/// A host may have 1,000 open questions in PostgreSQL, and all hosts together 10,000.
+/// In PostgreSQL, a host may have 1,000 open questions, and 900 of these may be of programs.
 const HOSTS: usize = 10;
-const EACH: usize = 1000;
+const EACH: usize = 900;
 
 pub fn measure(lab: &Lab, fleets: &[Fleet], facts: &mut Facts, section: &mut Section) {
     let each = lab.pick(EACH, 50);

@@ -14,7 +14,7 @@ use crate::swarm::{self, Swarm};
 /// How many answers are on their way at a time.
 const CLIENTS: usize = 64;
 /// How many questions are opened and then answered. A host may have 1,000 open ones in PostgreSQL.
-const BATCH: usize = 960;
+const BATCH: usize = 896;
 
 /// What some hubs of a fleet were seen to do.
 struct Seen<'a> {
