@@ -129,11 +129,7 @@ for (const [where, profile] of BOTH) {
 
   inFirefox(`${where}: axe finds nothing serious`, async (world) => {
     const page = await world.page(profile);
-    const check = async (state) => {
-      // A colour on its way to another is no fault.
-      await page.evaluate(() => document.getAnimations().filter((each) => each instanceof CSSTransition).forEach((each) => each.finish()));
-      await expectAccessible(page, `${where}, ${state}`);
-    };
+    const check = (state) => expectAccessible(page, `${where}, ${state}`);
     await page.locator(".empty h2").waitFor();
     await check("empty");
     const question = await world.ask([DATABASE, LAYOUT, NAME], { extra: await world.transcript("# So\n\nIt is `done`.", "main") });

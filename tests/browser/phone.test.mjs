@@ -86,7 +86,8 @@ scenario("To the terminal is offered where a terminal waits, and can be taken ba
   assert.equal(await page.getByRole("button", { name: "To the terminal" }).count(), 0);
   const held = await world.ask([DATABASE], { session: "held", env: { CLAUDE_CODE_SESSION_ATTENDED: "1" }, mode: "hold" });
   await page.getByRole("button", { name: "To the terminal" }).click();
-  await page.getByText("Sending it to the terminal").waitFor();
+  // The same is said to those who cannot see it, elsewhere on the page.
+  await page.locator(".pending", { hasText: "Sending it to the terminal" }).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   assert.equal((await world.get(`/v1/asks/${held.key}`)).state, "open");
   await page.getByRole("button", { name: "To the terminal" }).click();

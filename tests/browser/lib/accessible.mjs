@@ -9,6 +9,12 @@ import { axeSource } from "./browser.mjs";
  * @param {string} state
  */
 export async function expectAccessible(page, state) {
+  // A colour on its way to another is no fault, and neither is something that is just appearing.
+  await page.evaluate(() => {
+    for (const each of document.getAnimations()) {
+      if (each instanceof CSSTransition || (each instanceof CSSAnimation && each.animationName === "appear")) each.finish();
+    }
+  });
   // Through the debugger, because the page lets no foreign script in.
   await page.evaluate(await fs.readFile(axeSource, "utf8"));
   /** @type {{ violations: { id: string, impact: string, nodes: { html: string, failureSummary: string }[] }[] }} */
