@@ -1,10 +1,11 @@
 // Signing in and out, accessibility, and the history.
 import assert from "node:assert/strict";
+import { unusedPort } from "../lib/ports.mjs";
 import { DATABASE, LAYOUT, NAME, PLATFORMS } from "../lib/questions.mjs";
 import { until } from "../lib/until.mjs";
 import { expectAccessible } from "./lib/accessible.mjs";
 import { longCommand, PLAN, remember, SCHEMA } from "./lib/waits.mjs";
-import { freePort, scenario } from "./lib/world.mjs";
+import { scenario } from "./lib/world.mjs";
 
 const statusesExpected = (world, ...statuses) => {
   world.complaints = world.complaints.filter((text) => !statuses.some((status) => text.includes(`status of ${status}`)));
@@ -52,7 +53,7 @@ scenario("sign-in: a revoked browser is signed out while the page is open", asyn
 });
 
 scenario("pairing: over TLS the device shows six digits, and is in once they were typed; revoked, it is out", async (world) => {
-  const lan = await freePort();
+  const lan = await unusedPort();
   await world.killDaemon();
   await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
   await world.startDaemon();

@@ -1,7 +1,8 @@
 // People and roles: what a person of a team sees on the page, and what they can do there.
 import assert from "node:assert/strict";
+import { unusedPort } from "../lib/ports.mjs";
 import { DATABASE, LAYOUT } from "../lib/questions.mjs";
-import { freePort, scenario } from "./lib/world.mjs";
+import { scenario } from "./lib/world.mjs";
 
 /** A page on a device of this person. */
 const pageOf = async (world, lan, person) => {
@@ -15,7 +16,7 @@ const pageOf = async (world, lan, person) => {
 };
 
 scenario("people: a person sees their project, is named beside their answer, and follows their role", async (world) => {
-  const lan = await freePort();
+  const lan = await unusedPort();
   await world.killDaemon();
   await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
   await world.startDaemon();

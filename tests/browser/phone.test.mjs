@@ -1,7 +1,8 @@
 // A phone: what is in reach while one writes, long texts, what happens by accident, and the first minutes after pairing.
 import assert from "node:assert/strict";
+import { unusedPort } from "../lib/ports.mjs";
 import { DATABASE, NAME, PLATFORMS } from "../lib/questions.mjs";
-import { freePort, scenario } from "./lib/world.mjs";
+import { scenario } from "./lib/world.mjs";
 
 const option = (page, label) => page.locator(".option", { hasText: label });
 const answers = async (asked) => (await asked.reply()).updatedInput.answers;
@@ -142,7 +143,7 @@ scenario("first run: three steps with their state, which are gone for good when 
 });
 
 scenario("after pairing, a phone is told how to keep the page at hand and how it learns of questions", async (world) => {
-  const lan = await freePort();
+  const lan = await unusedPort();
   await world.killDaemon();
   await world.configure(`lan_address = "0.0.0.0:${lan}"\n`);
   await world.startDaemon();

@@ -9,6 +9,8 @@ mod certificate;
 #[path = "../integration/http.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod http;
+#[path = "../lib/ports.rs"]
+mod ports;
 #[path = "../lib/postgres.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod postgres;

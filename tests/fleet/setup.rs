@@ -2,7 +2,6 @@
 //! in the page.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use serde_json::json;
 use crate::certificate::own_name;
 use crate::fleet::make_certificate;
 use crate::page::Page;
+use crate::ports::unused_port;
 use crate::postgres::Engine;
 use crate::world::{World, make_program, question};
 
@@ -28,10 +28,6 @@ case "$machine $command" in
 esac
 "#;
 
-fn free_port() -> u16 {
-    TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port()
-}
-
 /// Writes what the stand-in for ssh needs to know about a machine.
 fn add_machine(admin: &World, name: &str, machine: &World, port: u16, more: &str) {
     let home = machine.home().display();
@@ -45,7 +41,7 @@ fn several_hubs_are_set_up_as_the_page_says() {
     let (admin, hub1, hub2) = (World::new(), World::new(), World::new());
     let (balancer, mut edge) = (World::new(), World::new());
     let (name, etc) = (own_name(), tempfile::tempdir().unwrap());
-    let [port1, port2, port] = [free_port(), free_port(), free_port()];
+    let [port1, port2, port] = [unused_port(), unused_port(), unused_port()];
     for dir in ["bin", "machines", "shop"] {
         fs::create_dir(admin.home().join(dir)).unwrap();
     }

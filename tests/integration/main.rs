@@ -79,6 +79,8 @@ mod phone;
 mod phone_command;
 mod picker;
 mod plan;
+#[path = "../lib/ports.rs"]
+mod ports;
 mod probes;
 mod race;
 mod receiver;

@@ -8,6 +8,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::http::{Reply, Request};
+use crate::ports::unused_port;
 use crate::receiver::Receiver;
 use crate::world::{ANSWERBACK, HOOK, Hook, World, call, make_program, question, until};
 
@@ -290,7 +291,7 @@ fn questions_and_secrets_do_not_leak() {
 
 #[test]
 fn a_receiver_that_is_down_or_hangs_delays_no_answer() {
-    let down = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let down = format!("127.0.0.1:{}", unused_port());
     let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut world = World::with_config(&format!(
         "[notify.desktop]\ncommand = [\"/nonexistent/show\"]\n[notify.ntfy]\nurl = \"http://{down}/my-topic\"\n\
@@ -309,7 +310,7 @@ fn a_receiver_that_is_down_or_hangs_delays_no_answer() {
         until(&format!("{way} in the log"), || line(&world.log()))
     };
     let ntfy = told("ntfy");
-    assert!(ntfy.contains(&down.to_string()) && ntfy.contains("refused") && !ntfy.contains("my-topic"), "{ntfy}");
+    assert!(ntfy.contains(&down) && ntfy.contains("refused") && !ntfy.contains("my-topic"), "{ntfy}");
     let desktop = told("desktop");
     assert!(desktop.contains("cannot run /nonexistent/show"), "{desktop}");
     // The daemon stops at once, even if a notification is still being sent.

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -82,13 +81,12 @@ impl Engine {
         engine
     }
 
-    /// An engine that also listens on a port of 127.0.0.1, with TLS: the engine, its port, and the certificate of its authority. `sql` and
+    /// An engine that also listens on this port of 127.0.0.1, with TLS: the engine, and the certificate of its authority. `sql` and
     /// `database` are not for it.
-    pub fn with_tls() -> (Self, u16, PathBuf) {
+    pub fn with_tls(port: u16) -> (Self, PathBuf) {
         let dir = scratch_dir();
         let made = as_unprivileged(Path::new("sh")).args(["-c", CERTIFICATES, "make"]).arg(&dir).output().unwrap();
         assert!(made.status.success(), "openssl: {}", String::from_utf8_lossy(&made.stderr));
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let files = dir.display();
         let engine = Self::new(&format!(
             "listen_addresses = '127.0.0.1'\nport = {port}\nssl = on\n\
@@ -98,7 +96,7 @@ impl Engine {
         let authority = engine.dir.join("ca.pem");
         fs::copy(dir.join("ca.pem"), &authority).unwrap();
         fs::remove_dir_all(&dir).unwrap();
-        (engine, port, authority)
+        (engine, authority)
     }
 
     fn run(&self, program: &str, arguments: &[&str], path: &Path) {

@@ -1,6 +1,8 @@
 #[path = "../../../tests/lib/postgres.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod engine;
+#[path = "../../../tests/lib/ports.rs"]
+mod ports;
 
 mod encrypted;
 mod faults;

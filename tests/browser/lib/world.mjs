@@ -1,9 +1,8 @@
 // A world with a browser in it: a daemon on a fixed port, hooks that ask, and pages that show it.
-import { once } from "node:events";
 import fs from "node:fs/promises";
-import net from "node:net";
 import path from "node:path";
 import { after } from "node:test";
+import { unusedPort } from "../../lib/ports.mjs";
 import { scenarios, World } from "../../lib/world.mjs";
 import { until } from "../../lib/until.mjs";
 import { browserContext, closeBrowsers } from "./browser.mjs";
@@ -36,7 +35,7 @@ export class PageWorld extends World {
 
   async furnish() {
     // Pages must find the daemon again after a restart.
-    this.port = await freePort();
+    this.port = await unusedPort();
     this.url = `http://127.0.0.1:${this.port}`;
     await super.furnish();
     await this.startDaemon();
@@ -246,14 +245,4 @@ export function scenario(name, body, { browser = "chromium" } = {}) {
   isPrepared = true;
   const create = async () => Object.assign(await PageWorld.create(), { browser });
   scenarios(create, { timeout: 240_000, verify: (world) => world.expectQuiet() })(name, body);
-}
-
-/** A port that nobody uses now. */
-export async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {net.AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }

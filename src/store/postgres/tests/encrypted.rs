@@ -1,10 +1,12 @@
 //! An engine on another machine.
 
+use super::ports::unused_port;
 use super::*;
 
 #[tokio::test]
 async fn the_certificate_of_the_engine_is_verified_with_its_name() {
-    let (_engine, port, authority) = Engine::with_tls();
+    let port = unused_port();
+    let (_engine, authority) = Engine::with_tls(port);
     let authority = authority.display();
     let connect = async |host: &str, options: &str| {
         let options = PostgresOptions::parse(&format!("postgres://test@{host}:{port}/postgres?{options}")).unwrap();
