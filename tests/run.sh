@@ -45,6 +45,8 @@ setup() {
 musl_target="$(uname -m)-unknown-linux-musl"
 target_dir=${CARGO_TARGET_DIR:-target}
 export ANSWERBACK_BIN_DIR=$target_dir/debug
+# Most tests wait for something most of the time, so twice as many as there are processors run at once.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 
 run_part() {
     case $1 in

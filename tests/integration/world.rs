@@ -315,20 +315,31 @@ fn is_dead(pid: u32) -> bool {
     threads == 0 || (threads == 1 && stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }
 
+impl World {
+    /// Kills every process that has this home. False if there is none.
+    fn kill_processes(&self) -> bool {
+        let home = format!("HOME={}", self.home().display());
+        let mut found = false;
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes()) {
+                signal(pid, Signal::KILL);
+                found = true;
+            }
+        }
+        found
+    }
+}
+
 impl Drop for World {
     fn drop(&mut self) {
         // The hooks end first, because they would start another daemon.
         for child in &self.children {
             signal(*child, Signal::KILL);
         }
-        let home = format!("HOME={}", self.home().display());
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes()) {
-                signal(pid, Signal::KILL);
-            }
-        }
+        // A process that is killed may have started another one just before, so this looks until there is none.
+        while self.kill_processes() {}
         if thread::panicking() {
             eprintln!("the daemon's log:\n{}", self.log());
         }

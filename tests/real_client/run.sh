@@ -18,4 +18,5 @@ ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
 provide_python "$real_client/requirements.txt"
 export ANSWERBACK_TEST_PYTHON=$python
-exec node --test --test-concurrency=2 --test-reporter=spec "$@" "$real_client"/*.test.mjs
+# Three at once, because one test waits for two minutes.
+exec node --test --test-concurrency=3 --test-reporter=spec "$@" "$real_client"/*.test.mjs
