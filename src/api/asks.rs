@@ -12,7 +12,8 @@ use crate::ask::{Ask, Kind, Origin, Outcome, OutcomeKind, Question, Receipt, Sou
 use super::times::{time, time_or_null};
 
 /// One tool call that needs a person.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskView {
     /// The name of the ask: `session__toolUseId`.
     pub key: String,
@@ -25,12 +26,12 @@ pub struct AskView {
     /// Who opened the ask.
     pub origin: Origin,
     /// The directory that the asker works in. Null if it is unknown.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub project: Option<String>,
     /// The machine that the asker runs on. A project is the same one only on the same host.
     // A daemon from before there were hosts does not say. It has only its own.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub host: String,
     /// The name that the program gave itself. Absent if it gave none, and for an ask of a hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,10 +39,10 @@ pub struct AskView {
     /// What sort of decision is wanted.
     // A daemon from before there were kinds does not say. It knows only questions.
     #[serde(default, deserialize_with = "known_or_question")]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub kind: Kind,
     /// The thing to decide about, in a shape that depends on the kind. Null for a question.
-    #[schema(value_type = Option<Object>, required = true)]
+    #[cfg_attr(test, schema(value_type = Option<Object>, required = true))]
     pub subject: Option<Subject>,
     /// The questions of the call, in their order.
     pub questions: Vec<Question>,
@@ -56,21 +57,21 @@ pub struct AskView {
     pub deferred: bool,
     /// The time at which the ask was opened.
     #[serde(serialize_with = "time")]
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub opened_at: Timestamp,
     /// The deadline. Null if there is none.
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    #[cfg_attr(test, schema(value_type = Option<String>, format = DateTime, required = true))]
     pub expires_at: Option<Timestamp>,
     /// The time at which the ask ended. Null while it is open.
     #[serde(serialize_with = "time_or_null")]
-    #[schema(value_type = Option<String>, format = DateTime, required = true)]
+    #[cfg_attr(test, schema(value_type = Option<String>, format = DateTime, required = true))]
     pub settled_at: Option<Timestamp>,
     /// How the ask ended. Null while it is open.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub outcome: Option<OutcomeView>,
     /// The agent's own report of the answers that it received. Null until there is one.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub receipt: Option<Receipt>,
 }
 
@@ -81,7 +82,8 @@ fn known_or_question<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind,
 }
 
 /// Whether an ask still waits for an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It waits for an answer.
@@ -91,26 +93,27 @@ pub enum State {
 }
 
 /// How an ask ended.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct OutcomeView {
     pub kind: OutcomeKind,
     /// The answers, by the text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
+    #[cfg_attr(test, schema(value_type = Option<std::collections::HashMap<String, String>>))]
     pub answers: Option<IndexMap<String, String>>,
     /// The notes, by the text of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<std::collections::HashMap<String, String>>)]
+    #[cfg_attr(test, schema(value_type = Option<std::collections::HashMap<String, String>>))]
     pub notes: Option<IndexMap<String, String>>,
     /// What the person changed before they approved: fields that replaced fields of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(test, schema(value_type = Option<Object>))]
     pub edited: Option<Map<String, Value>>,
     /// The reason that came with a dismissal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who settled the ask. Null if nobody did, as when it expires.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub by: Option<Source>,
 }
 
@@ -176,13 +179,14 @@ impl OutcomeView {
 }
 
 /// A page of asks, newest first.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskList {
     pub asks: Vec<AskView>,
     /// The newest change that this list includes. Send it as `since`, or as `Last-Event-ID`.
     pub cursor: String,
     /// Send this as `before` to get the next page. Null on the last page.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub next: Option<i64>,
     /// How many asks are missing because their rows in the store are damaged. `answerback doctor` names them.
     #[serde(default, skip_serializing_if = "is_zero")]

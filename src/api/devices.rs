@@ -8,7 +8,8 @@ use crate::store::{Device, DeviceKind};
 use super::times::time;
 
 /// Starts a pairing.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct PairingRequest {
     /// A name for the device. Without it, the device names itself.
@@ -20,7 +21,8 @@ pub struct PairingRequest {
 }
 
 /// A pairing that waits for its device.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Pairing {
     /// Names this pairing in later calls.
     pub id: String,
@@ -30,14 +32,15 @@ pub struct Pairing {
     pub url: String,
     /// The SHA-256 fingerprint of the certificate that the device will see, in the form that browsers show. Null if a proxy shows its own
     /// certificate.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub fingerprint: Option<String>,
     /// How long the code is valid.
     pub expires_in_seconds: u64,
 }
 
 /// How far a pairing has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PairingState {
     /// No device has shown the code yet.
@@ -53,16 +56,18 @@ pub enum PairingState {
 }
 
 /// How far a pairing has come.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct PairingView {
     pub state: PairingState,
     /// The name of the device. Null until the person or the device has given one.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub name: Option<String>,
 }
 
 /// Sent by a device to show the code.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ClaimRequest {
     /// From the URL of the pairing.
     pub code: String,
@@ -72,7 +77,8 @@ pub struct ClaimRequest {
 }
 
 /// The reply to a device that has shown the code.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Claimed {
     /// A secret. The device fetches its token with it.
     pub claim: String,
@@ -81,22 +87,25 @@ pub struct Claimed {
 }
 
 /// Sent by a device to fetch its token.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct TokenRequest {
     /// From `POST /v1/pairing/claim`.
     pub claim: String,
 }
 
 /// Confirms a pairing.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ConfirmRequest {
     /// The six digits that the device shows.
-    #[schema(pattern = "^[0-9]{6}$")]
+    #[cfg_attr(test, schema(pattern = "^[0-9]{6}$"))]
     pub check: String,
 }
 
 /// A browser or a phone that is signed in.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct DeviceView {
     /// Never used for another device.
     pub id: i64,
@@ -105,11 +114,11 @@ pub struct DeviceView {
     pub kind: DeviceKind,
     /// The time at which the device signed in.
     #[serde(serialize_with = "time")]
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
     /// The time of its last request. It may be up to five minutes behind.
     #[serde(serialize_with = "time")]
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub last_seen_at: Timestamp,
     /// The name of the person whose device it is. Absent if it belongs to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,7 +133,8 @@ impl From<Device> for DeviceView {
 }
 
 /// All devices that are signed in, oldest first.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct DeviceList {
     pub devices: Vec<DeviceView>,
 }

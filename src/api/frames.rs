@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::ask::{Ask, Cursor, Kind, Question, QuestionFault, Subject};
 
-use super::{OutcomeView, SessionState, SessionView, schema};
+use super::{OutcomeView, SessionState, SessionView, fields};
 
 /// A frame of a companion.
-#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ClientFrame {
     Authenticate(Authenticate),
@@ -20,31 +21,34 @@ pub enum ClientFrame {
 }
 
 /// Shows a token. It must be the first frame, unless the token came with the request for the connection.
-#[derive(Debug, Clone, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Authenticate {
     pub token: String,
 }
 
 /// Asks for the questions of one session, or of all sessions. Those that are open come at once.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Subscribe {
     /// The session. This connection takes it over: only the newest connection that did so may answer its questions. Without it, the
     /// questions of all sessions come, and those of a session that another connection has taken cannot be answered.
-    #[schema(max_length = 128)]
+    #[cfg_attr(test, schema(max_length = 128))]
     pub session_id: Option<String>,
     /// Another name for `session_id`.
-    #[schema(max_length = 128)]
+    #[cfg_attr(test, schema(max_length = 128))]
     pub conversation_id: Option<String>,
     /// The `cursor` of the last frame before the connection was lost. What was settled since is then told, too.
-    #[schema(pattern = "^[0-9]+$")]
+    #[cfg_attr(test, schema(pattern = "^[0-9]+$"))]
     pub since: Option<String>,
 }
 
 /// Answers a question, or dismisses it. The fields are in `data`, or in the frame itself. If there is `data`, the rest is ignored.
-#[derive(Debug, Clone, Default, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskUserResponse {
-    #[schema(required = false)]
+    #[cfg_attr(test, schema(required = false))]
     pub data: Option<Response>,
     #[serde(flatten)]
     pub flat: Response,
@@ -68,7 +72,8 @@ impl<'de> Deserialize<'de> for AskUserResponse {
 }
 
 /// What a person says to a question. It is named by `question_id`, or by the ids of its session and its tool call.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Response {
     /// The key of the ask.
@@ -78,27 +83,28 @@ pub struct Response {
     pub session_id: Option<String>,
     /// The tool call that asks.
     pub tool_call_id: Option<String>,
-    #[schema(schema_with = schema::answers)]
+    #[cfg_attr(test, schema(schema_with = super::schema::answers))]
     pub answers: IndexMap<String, Value>,
-    #[schema(schema_with = schema::notes)]
+    #[cfg_attr(test, schema(schema_with = super::schema::notes))]
     pub notes: IndexMap<String, String>,
     /// Whether questions may stay unanswered. Without it, an answer must cover every question.
     pub partial: bool,
     /// What the person changed before they approved: fields that replace fields of the input.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(test, schema(value_type = Option<Object>))]
     pub edited: Option<Map<String, Value>>,
     /// The `id` of the question that the person has seen. If it was asked again since, nothing happens.
-    #[serde(deserialize_with = "schema::id_or_null")]
+    #[serde(deserialize_with = "fields::id_or_null")]
     pub id: Option<i64>,
     /// Dismisses the question instead.
     pub cancelled: bool,
     /// The reason of a dismissal. The agent gets it.
-    #[schema(max_length = 16384)]
+    #[cfg_attr(test, schema(max_length = 16384))]
     pub reason: Option<String>,
 }
 
 /// A frame of the daemon.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerFrame {
     /// The token of `authenticate` is good.
@@ -114,10 +120,11 @@ pub enum ServerFrame {
 }
 
 /// A subscription has begun. The open questions follow.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Subscribed {
     /// The session that this connection has taken. Null for all sessions.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub session_id: Option<String>,
     /// Whether another connection had taken that session. It was told.
     pub took_over: bool,
@@ -126,7 +133,8 @@ pub struct Subscribed {
 }
 
 /// A question is open. It comes again after a reconnect, with the same `question_id`.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskUserQuestion {
     /// The key of the ask.
     pub question_id: String,
@@ -136,28 +144,29 @@ pub struct AskUserQuestion {
     pub tool_call_id: String,
     pub kind: Kind,
     /// The thing to decide about, in a shape that depends on the kind. Null for a question.
-    #[schema(value_type = Option<Object>, required = true)]
+    #[cfg_attr(test, schema(value_type = Option<Object>, required = true))]
     pub subject: Option<Subject>,
     pub questions: Vec<Question>,
     /// The directory that the asker works in. Null if it is unknown.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub project: Option<String>,
     /// The machine that the asker runs on.
     pub host: String,
     /// The name that a program gives itself. Null if it gives none, and for an agent.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub asked_by: Option<String>,
     /// Whether the agent's own dialog is open at the same time.
     pub racing: bool,
     /// How many seconds are left to answer. Null if there is no limit.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub timeout_seconds: Option<u64>,
     /// Send it as `since` after a lost connection.
     pub cursor: String,
 }
 
 /// Nobody answered in time. `ask_user_settled` follows.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskUserTimeout {
     pub question_id: String,
     pub session_id: String,
@@ -166,7 +175,8 @@ pub struct AskUserTimeout {
 }
 
 /// A question has its outcome, from whatever side it came.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskUserSettled {
     pub question_id: String,
     pub id: i64,
@@ -178,14 +188,16 @@ pub struct AskUserSettled {
 }
 
 /// The order of changes was broken off. Forget the questions that were shown: those that are open follow.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Reset {
     /// Send it as `since` after a lost connection.
     pub cursor: String,
 }
 
 /// What a session does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct SessionStatus {
     pub session_id: String,
     pub state: SessionState,
@@ -194,12 +206,13 @@ pub struct SessionStatus {
     /// At least one question is open.
     pub waiting_for_user: bool,
     /// The question that has been open for longest. Null if none is.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub pending_question_id: Option<String>,
 }
 
 /// Another connection has taken the session. If there is a `question_id`, the answer to it was refused.
-#[derive(Debug, Clone, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct SessionTaken {
     pub session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,7 +220,8 @@ pub struct SessionTaken {
 }
 
 /// A frame was refused. Nothing has changed.
-#[derive(Debug, Clone, Default, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ErrorFrame {
     /// The kind of error, as in the problems of the HTTP API. Programs can rely on it, because it does not change.
     pub error: String,

@@ -6,15 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::times::time;
 
 /// Lets the daemon of another machine ask here.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct HostRequest {
     /// A name for the machine. People see it beside its questions.
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+    #[cfg_attr(test, schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"))]
     pub name: String,
 }
 
 /// A machine that may ask here from now on.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct NewHost {
     /// Never used for another machine or device.
     pub id: i64,
@@ -25,12 +27,13 @@ pub struct NewHost {
     pub url: String,
     /// The SHA-256 fingerprint of the certificate that the machine will see, in the form that browsers show. Null if a proxy shows its own
     /// certificate.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub fingerprint: Option<String>,
 }
 
 /// A machine whose daemon asks here.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct HostView {
     /// Never used for another machine or device.
     pub id: i64,
@@ -41,16 +44,17 @@ pub struct HostView {
     pub open: usize,
     /// The time at which the token was made.
     #[serde(serialize_with = "time")]
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
     /// The time at which its daemon was last seen. It may be up to five minutes behind.
     #[serde(serialize_with = "time")]
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub last_seen_at: Timestamp,
 }
 
 /// All machines that have a host token, oldest first.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct HostList {
     pub hosts: Vec<HostView>,
 }

@@ -3,10 +3,11 @@
 mod asks;
 mod away;
 mod devices;
+mod fields;
 mod frames;
-mod hooks;
 mod hosts;
 mod people;
+#[cfg(test)]
 mod schema;
 mod sessions;
 mod settling;
@@ -24,11 +25,12 @@ pub use devices::{
     ClaimRequest, Claimed, ConfirmRequest, DeviceList, DeviceView, Pairing, PairingRequest, PairingState, PairingView,
     TokenRequest,
 };
+#[cfg(test)]
+pub use frames::Authenticate;
 pub use frames::{
-    AskUserQuestion, AskUserResponse, AskUserSettled, AskUserTimeout, Authenticate, ClientFrame, ErrorFrame, Reset,
-    Response, ServerFrame, SessionStatus, SessionTaken, Subscribe, Subscribed,
+    AskUserQuestion, AskUserResponse, AskUserSettled, AskUserTimeout, ClientFrame, ErrorFrame, Reset, Response,
+    ServerFrame, SessionStatus, SessionTaken, Subscribe, Subscribed,
 };
-pub use hooks::{HookInput, HookOutput};
 pub use hosts::{HostList, HostRequest, HostView, NewHost};
 pub use people::{GrantsRequest, PersonList, PersonRequest, PersonView};
 pub use sessions::{SessionEvent, SessionList, SessionState, SessionView};
@@ -36,23 +38,25 @@ pub use settling::{AnswerRequest, DismissRequest, ReleaseRequest};
 pub use setup::Setup;
 
 /// All projects that have asks.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ProjectList {
     /// Their directories, on whichever host.
     pub projects: Vec<String>,
     /// The hosts that have asks, each with its own projects.
     // A daemon from before there were hosts does not list them.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub hosts: Vec<ProjectHost>,
     /// The host of this daemon. It may have no asks.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub here: String,
 }
 
 /// A host that has asks.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ProjectHost {
     /// Its name.
     pub host: String,
@@ -67,26 +71,27 @@ impl From<HostProjects> for ProjectHost {
 }
 
 /// The situation in which an ask came up. The texts come from the records of the session, as far as they can be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct AskContext {
     /// The last thing that the agent said before it asked. Null if it is unknown.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub said: Option<String>,
     /// The git branch that the agent works on. Null if it is unknown.
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub branch: Option<String>,
     /// The title of the session: the one that a person gave it, an automatic one, or the first line of the first prompt. At most 80
     /// characters. Null if it is unknown.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub title: Option<String>,
     /// Whether the terminal of the session asks at the same time, or can ask instead. False if nobody is at that terminal.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub terminal: bool,
     /// What happens to the agent at the deadline.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(test, schema(required = true))]
     pub on_timeout: OnTimeout,
     /// The user whose agent asks, on another machine. Absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,27 +102,30 @@ pub struct AskContext {
 }
 
 /// Names one option of an ask. Its preview will be shown.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct PreviewRequest {
     /// The number of the question, from 0.
-    #[schema(maximum = 15)]
-    #[serde(deserialize_with = "schema::whole")]
+    #[cfg_attr(test, schema(maximum = 15))]
+    #[serde(deserialize_with = "fields::whole")]
     pub question: usize,
     /// The number of the option, from 0.
-    #[schema(maximum = 63)]
-    #[serde(deserialize_with = "schema::whole")]
+    #[cfg_attr(test, schema(maximum = 63))]
+    #[serde(deserialize_with = "fields::whole")]
     pub option: usize,
 }
 
 /// Where the preview is.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct PreviewPlace {
     /// The path for a frame. It works once.
     pub path: String,
 }
 
 /// One event of the stream.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct EventView {
     /// `ask.opened`, `ask.settled`, `ask.deferred`, `ask.resumed` or `ask.receipt`.
     #[serde(rename = "type")]
@@ -139,7 +147,8 @@ impl From<&Change> for EventView {
 }
 
 /// The order of changes was broken off. A reader lists the asks again, and goes on from this cursor.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct ResetEvent {
     /// `reset`.
     #[serde(rename = "type")]
@@ -149,39 +158,42 @@ pub struct ResetEvent {
 }
 
 /// Questions of a program.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
-#[schema(examples(json!({
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(test, schema(examples(json!({
     "questions": [{"question": "Deploy to production?", "options": [{"label": "Yes"}, {"label": "No"}]}],
     "project": "/home/me/shop",
     "asked_by": "deploy.sh",
     "timeout_seconds": 600
-})))]
+}))))]
 pub struct AskRequest {
     /// The questions. Each must have a text of its own.
-    #[serde(deserialize_with = "schema::questions")]
-    #[schema(min_items = 1, max_items = 16)]
+    #[serde(deserialize_with = "fields::questions")]
+    #[cfg_attr(test, schema(min_items = 1, max_items = 16))]
     pub questions: Vec<Question>,
     /// The directory that the questions are about. At most 4 KiB in UTF-8.
-    #[schema(max_length = 4096)]
+    #[cfg_attr(test, schema(max_length = 4096))]
     pub project: Option<String>,
     /// The name of the program that asks. People see it beside the questions, on one line, without control characters. At most 256 bytes in
     /// UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 256)]
+    #[cfg_attr(test, schema(max_length = 256))]
     pub asked_by: Option<String>,
     /// The ask expires after this many seconds. Without it, there is no deadline.
-    #[schema(format = Int64, maximum = 4294967295_u32)]
-    #[serde(default, deserialize_with = "schema::whole_or_null")]
+    #[cfg_attr(test, schema(format = Int64, maximum = 4294967295_u32))]
+    #[serde(default, deserialize_with = "fields::whole_or_null")]
     pub timeout_seconds: Option<u32>,
 }
 
 /// An empty object.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Nothing {}
 
 /// The version of the daemon.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Version {
     pub version: String,
     /// The version of the API. It changes only if older clients would misunderstand the new one.
@@ -194,7 +206,8 @@ pub struct Version {
 }
 
 /// The hub of a daemon that is an edge.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct HubLink {
     /// Where questions are answered.
     pub url: String,
@@ -208,7 +221,8 @@ pub struct HubLink {
 }
 
 /// A one-time code that signs a page in.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Launch {
     /// Valid for one sign-in.
     pub code: String,
@@ -217,7 +231,8 @@ pub struct Launch {
 }
 
 /// Signs a page in.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct SessionRequest {
     /// From `POST /v1/launch`.
     pub code: String,
@@ -227,21 +242,23 @@ pub struct SessionRequest {
 }
 
 /// The token of a page or a device.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Session {
     /// Send it as `Authorization: Bearer TOKEN`.
     pub token: String,
 }
 
 /// The body of every error.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Problem {
     /// The kind of error. Programs can rely on it, because it does not change.
     #[serde(rename = "type")]
-    #[schema(pattern = "^urn:answerback:problem:[a-z-]+$")]
+    #[cfg_attr(test, schema(pattern = "^urn:answerback:problem:[a-z-]+$"))]
     pub kind: String,
     /// The HTTP status.
-    #[schema(minimum = 400, maximum = 599)]
+    #[cfg_attr(test, schema(minimum = 400, maximum = 599))]
     pub status: u16,
     /// What happened, as a sentence for people.
     pub title: String,

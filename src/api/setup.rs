@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What is set up.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Setup {
     /// Whether the hook of an agent has ever called. The questions of `answerback demo` and `answerback doctor` do not count.
     pub hook: bool,

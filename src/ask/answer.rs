@@ -34,7 +34,8 @@ pub struct AnswerError {
 }
 
 /// One thing wrong with an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct QuestionFault {
     /// The question it is about, as it was sent.
     pub question: String,

@@ -14,7 +14,8 @@ use super::{Answer, AnswerError, Question, QuestionFault, form, permission, plan
 const MAX_SUBJECT: usize = 512 * 1024;
 
 /// What sort of decision an ask wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Questions of the asker's own, without a subject.

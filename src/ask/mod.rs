@@ -47,7 +47,8 @@ pub const MAX_TEXT: usize = 16 * 1024;
 pub struct AskId(pub i64);
 
 /// Who opened an ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// A hook of Claude Code, which waits on it: an ask without waits is withdrawn.
@@ -59,7 +60,8 @@ pub enum Origin {
 }
 
 /// What happens to the asker at the deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
     /// The agent shows its own dialog.

@@ -31,7 +31,8 @@ pub enum Outcome {
 
 /// How an ask ended, in one word.
 // The names of the outcomes, in JSON and in texts, are made here and nowhere else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "see Outcome")]
 pub enum OutcomeKind {
@@ -50,7 +51,8 @@ impl fmt::Display for OutcomeKind {
 }
 
 /// The way an answer came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// A program of the same user on the unix socket.
@@ -72,7 +74,8 @@ pub enum Channel {
 }
 
 /// Who settled an ask, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Source {
     /// The way the outcome came in.
     pub channel: Channel,
@@ -117,15 +120,16 @@ impl Settlement {
 }
 
 /// What the agent was seen to have received.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Receipt {
     /// Question text to answer.
-    #[schema(value_type = std::collections::HashMap<String, String>)]
+    #[cfg_attr(test, schema(value_type = std::collections::HashMap<String, String>))]
     pub answers: IndexMap<String, String>,
     /// Whether the agent received exactly what was sent. If not, another hook has changed it.
     pub as_sent: bool,
     /// The time at which the agent reported it.
-    #[schema(value_type = String, format = DateTime)]
+    #[cfg_attr(test, schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
 }
 

@@ -9,29 +9,30 @@ const MAX_OPTIONS: usize = 64;
 
 /// One question, in the shape Claude Code uses, everywhere. There is never an option "Other": free text is allowed unless the
 /// question says otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// The question; its answer is given under this text. At most 16 KiB in UTF-8.
-    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
+    #[cfg_attr(test, schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]"))]
     pub question: String,
     /// A word or two for a chip or a tab.
     #[serde(default)]
     pub header: String,
     /// What can be chosen; none means free text.
     #[serde(default)]
-    #[schema(max_items = 64)]
+    #[cfg_attr(test, schema(max_items = 64))]
     pub options: Vec<QuestionOption>,
     /// Whether more than one option may be chosen.
     #[serde(default)]
     pub multi_select: bool,
     /// Whether an answer may be something else than the options. Where it may not, there must be options. Only false is ever written.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
-    #[schema(default = true)]
+    #[cfg_attr(test, schema(default = true))]
     pub free_text: bool,
     /// Whether the question may be left unanswered. Only true is ever written.
     #[serde(default, skip_serializing_if = "is_no")]
-    #[schema(default = false)]
+    #[cfg_attr(test, schema(default = false))]
     pub optional: bool,
 }
 
@@ -48,10 +49,11 @@ fn is_no(value: &bool) -> bool {
 }
 
 /// One option of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct QuestionOption {
     /// The answer, if this is chosen. At most 16 KiB in UTF-8.
-    #[schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]")]
+    #[cfg_attr(test, schema(min_length = 1, max_length = 16384, pattern = r"[^\s\u0085]"))]
     pub label: String,
     /// What it means.
     #[serde(default)]

@@ -9,12 +9,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as JsonReply};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::access::Caller;
-use crate::api::{
-    AnswerRequest, AskList, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList, ReleaseRequest,
-};
+use crate::api::{AnswerRequest, AskRequest, AskView, DismissRequest, Nothing, Problem, ProjectList, ReleaseRequest};
 use crate::ask::{Ask, AskId, Cursor, Kind, OutcomeKind};
 use crate::inbox::{Inquiry, Listing, Words};
 use crate::store::{Filter, StateFilter};
@@ -26,54 +23,56 @@ use super::query::{Directory, HostName, Id, PageSize, Position, SearchText, Seco
 const DEFAULT_PAGE: usize = 100;
 
 /// Which asks to list.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct ListParams {
     /// `open` (the default), `settled` or `all`.
-    #[param(inline, required = false)]
+    #[cfg_attr(test, param(inline, required = false))]
     state: ListState,
     /// Only asks of this session.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     session: Option<SessionName>,
     /// Only asks of this project. This is the directory, exactly as in `project` of the ask.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     project: Option<Directory>,
     /// Only asks of this host.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     host: Option<HostName>,
     /// Only asks of this kind.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     kind: Option<Kind>,
     /// Only asks with this outcome.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     outcome: Option<OutcomeKind>,
     /// Only asks with this text in a question, an answer, a note or a reason.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     text: Option<SearchText>,
     /// Only asks that were opened at this time or later.
-    #[param(value_type = Option<String>, format = DateTime)]
+    #[cfg_attr(test, param(value_type = Option<String>, format = DateTime))]
     opened_since: Option<Timestamp>,
     /// How many asks to list at most. By default, all open asks are listed, and 100 with any other `state`.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     limit: Option<PageSize>,
     /// Only asks that are older than the ask with this id. Send `next` of the page before.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     before: Option<Id>,
     /// Only asks whose key ends with this text.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     key_end: Option<SessionName>,
     /// Also list the questions that `answerback doctor` asks itself.
     probes: bool,
     /// Wait until something has changed after this cursor. Needs `wait`.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     since: Option<Position>,
     /// Wait at most this many seconds. Without `since`, there is no wait.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     wait: Option<Seconds>,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ListState {
     #[default]
@@ -83,12 +82,13 @@ enum ListState {
 }
 
 /// How long to wait for the outcome.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct GetParams {
     /// Wait until the ask is settled, but at most this many seconds.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     wait: Option<Seconds>,
 }
 
@@ -100,11 +100,11 @@ pub(super) fn patience(wait: Option<Seconds>) -> Duration {
 ///
 /// With `since` and `wait`, this is a long poll. It returns as soon as something has changed after that cursor, or when the time is up.
 /// The `ETag` changes with the cursor. Send it as `If-None-Match` to get 304 while nothing has changed.
-#[utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/asks", operation_id = "listAsks", tag = "asks",
     params(ListParams, ("if-none-match" = Option<String>, Header, nullable = false, description = "The `ETag` of an earlier reply")),
     responses(
-        (status = 200, body = AskList, description = "The asks", headers(("ETag" = String, description = "The tag of this list"))),
-        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "The tag of this list")))))]
+        (status = 200, body = crate::api::AskList, description = "The asks", headers(("ETag" = String, description = "The tag of this list"))),
+        (status = 304, description = "Nothing has changed", headers(("ETag" = String, description = "The tag of this list"))))))]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -151,8 +151,8 @@ pub(super) async fn list(
 /// Lists the projects that have asks, open or settled.
 ///
 /// A directory on one host is another project than the same directory on another host. `hosts` tells them apart.
-#[utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
-    (status = 200, body = ProjectList, description = "The directories of the projects")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
+    (status = 200, body = ProjectList, description = "The directories of the projects"))))]
 pub(super) async fn projects(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -164,9 +164,9 @@ pub(super) async fn projects(
 }
 
 /// Gets one ask. With `wait`, it returns as soon as the ask is settled.
-#[utoipa::path(get, path = "/v1/asks/{key}", operation_id = "getAsk", tag = "asks", params(Key, GetParams), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/asks/{key}", operation_id = "getAsk", tag = "asks", params(Key, GetParams), responses(
     (status = 200, body = AskView, description = "The ask as it is now"),
-    (status = 404, description = "There is no ask with this key (`not-found`).")))]
+    (status = 404, description = "There is no ask with this key (`not-found`)."))))]
 pub(super) async fn get(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -188,7 +188,7 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
 }
 
 /// Answers an ask. The first answer wins. To send the same answer again is no error.
-#[utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/answer", operation_id = "answerAsk", tag = "asks",
     params(Key), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts. It is on disk."),
     (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
@@ -196,7 +196,7 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),
-    (status = 422, description = "The answer does not fit the questions (`invalid`). `errors` says what is wrong with each.")))]
+    (status = 422, description = "The answer does not fit the questions (`invalid`). `errors` says what is wrong with each."))))]
 pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -218,14 +218,14 @@ pub(super) async fn answer(
 }
 
 /// Dismisses an ask. The asker learns that there will be no answer, and gets the reason.
-#[utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
     (status = 200, body = AskView, description = "The ask is dismissed"),
     (status = 403, description = "The person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
-    (status = 422, description = "The reason is too long, or the body has the wrong shape (`invalid`).")))]
+    (status = 422, description = "The reason is too long, or the body has the wrong shape (`invalid`)."))))]
 pub(super) async fn dismiss(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -237,14 +237,14 @@ pub(super) async fn dismiss(
 }
 
 /// Releases an ask to the asker's own dialog.
-#[utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/release", operation_id = "releaseAsk", tag = "asks",
     params(Key), request_body = ReleaseRequest, responses(
     (status = 200, body = AskView, description = "The ask is released"),
     (status = 403, description = "The person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
-    (status = 422, description = "The body has the wrong shape (`invalid`).")))]
+    (status = 422, description = "The body has the wrong shape (`invalid`)."))))]
 pub(super) async fn release(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -255,13 +255,13 @@ pub(super) async fn release(
 }
 
 /// Opens an ask for a program. Wait for its outcome with `GET /v1/asks/{key}?wait=`.
-#[utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks", operation_id = "openAsk", tag = "asks", request_body = AskRequest, responses(
     (status = 201, body = AskView, description = "The ask is open. It is on disk.",
         headers(("Location" = String, description = "The path of the ask"))),
     (status = 403, description = "The person may not answer in this project, so they may not ask either (`role`)."),
     (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
     (status = 500, description = "The system has no random numbers for a key (`internal`)."),
-    (status = 503, description = "Too many questions are open, or too many of this person (`too-many-open`).")))]
+    (status = 503, description = "Too many questions are open, or too many of this person (`too-many-open`)."))))]
 pub(super) async fn open(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -275,14 +275,14 @@ pub(super) async fn open(
 }
 
 /// Withdraws an ask of a program that no longer needs the answer. A hook withdraws its ask by hanging up.
-#[utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/withdraw", operation_id = "withdrawAsk", tag = "asks",
     params(Key), request_body = Nothing, responses(
     (status = 200, body = AskView, description = "The ask is withdrawn"),
     (status = 403, description = "An agent opened the ask (`not-yours`), or the person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),
-    (status = 422, description = "The body is not an object (`invalid`).")))]
+    (status = 422, description = "The body is not an object (`invalid`)."))))]
 pub(super) async fn withdraw(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

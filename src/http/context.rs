@@ -12,9 +12,9 @@ use super::extract::Key;
 
 /// Gets what is known about the session that asks: its title, its git branch, the last thing that the agent said, and whether it has a
 /// terminal.
-#[utoipa::path(get, path = "/v1/asks/{key}/context", operation_id = "getContext", tag = "asks", params(Key), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/asks/{key}/context", operation_id = "getContext", tag = "asks", params(Key), responses(
     (status = 200, body = AskContext, description = "What is known"),
-    (status = 404, description = "There is no ask with this key (`not-found`).")))]
+    (status = 404, description = "There is no ask with this key (`not-found`)."))))]
 pub(super) async fn context(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -10,15 +10,15 @@ use crate::api::{HubLink, Version};
 use super::App;
 
 /// Checks that the daemon runs.
-#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
-    (status = 200, body = String, content_type = "text/plain", description = "The daemon runs")))]
+#[cfg_attr(test, utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "daemon", responses(
+    (status = 200, body = String, content_type = "text/plain", description = "The daemon runs"))))]
 pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
 /// Gets the version of the daemon.
-#[utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
-    (status = 200, body = Version, description = "The version")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/version", operation_id = "getVersion", tag = "daemon", responses(
+    (status = 200, body = Version, description = "The version"))))]
 pub(super) async fn version(State(app): State<App>) -> Json<Version> {
     let hub = app.inbox.hub().map(|hub| HubLink {
         url: hub.url,
@@ -30,8 +30,8 @@ pub(super) async fn version(State(app): State<App>) -> Json<Version> {
 }
 
 /// Stops the daemon. Open questions stay open on disk. Only over the socket.
-#[utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
-    (status = 202, description = "The daemon will stop")))]
+#[cfg_attr(test, utoipa::path(post, path = "/v1/stop", operation_id = "stopDaemon", tag = "daemon", responses(
+    (status = 202, description = "The daemon will stop"))))]
 pub(super) async fn stop(State(app): State<App>) -> StatusCode {
     app.stop.notify_one();
     StatusCode::ACCEPTED

@@ -18,7 +18,6 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
-use utoipa::IntoParams;
 
 use crate::access::{Caller, Rights};
 use crate::api::{EventView, Problem, ResetEvent, SessionEvent, SessionView};
@@ -40,9 +39,10 @@ const MAX_FRAMES: usize = 16;
 const MAX_FRAME: usize = 16 * 1024;
 
 /// Which events to send.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct EventParams {
     /// Also send events of the questions that `answerback doctor` asks itself.
     probes: bool,
@@ -50,7 +50,7 @@ pub(super) struct EventParams {
     sessions: bool,
     /// After how many seconds the stream sends a comment, again and again, whatever else it sends. A reader that gets nothing for longer
     /// knows that the connection is dead. The default is 10.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     heartbeat: Option<Heartbeat>,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct EventParams {
 /// The event `reset` says that what was sent before may not hold any more. A reader lists the asks again. It comes from daemons that share
 /// a store, when some changes are lost, and to a person whose role has changed. Its data is a `ResetEvent`.
 /// The stream begins with a comment, so that a reader knows at once that it is connected.
-#[utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/events", operation_id = "streamEvents", tag = "asks",
     params(EventParams, ("last-event-id" = Option<String>, Header, nullable = false, description = "The id of the last event that the reader got", pattern = "^[0-9]+$")),
     responses(
         (status = 200, content((EventView = "text/event-stream"), (SessionEvent = "text/event-stream"), (ResetEvent = "text/event-stream")), description = "An endless stream. Each `data` is one `EventView`, a `SessionEvent` or a `ResetEvent`."),
-        (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`).")))]
+        (status = 400, description = "`Last-Event-ID` is not a cursor (`bad-request`)."))))]
 pub(super) async fn events(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -10,9 +10,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::{IntoParams, openapi::Required};
 
 use answerback_hook::client::MAX_BODY;
 
@@ -129,22 +126,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
             return Err(Problem::unknown_ask());
         };
         key.parse().map(Self).map_err(|_| Problem::unknown_ask())
-    }
-}
-
-impl IntoParams for Key {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        // This accepts what `ask::AskKey` accepts, except that it does not limit the length of each part.
-        const PATTERN: &str = "^_?[A-Za-z0-9.:-]+(_[A-Za-z0-9.:-]+)*__[A-Za-z0-9._:-]+$";
-        const MAX_LENGTH: usize = 258;
-        let schema = ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_LENGTH)).pattern(Some(PATTERN));
-        let key = ParameterBuilder::new()
-            .name("key")
-            .parameter_in(ParameterIn::Path)
-            .required(Required::True)
-            .description(Some("The key of the ask: `session__toolUseId`."))
-            .schema(Some(schema));
-        vec![key.build()]
     }
 }
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use crate::access::Caller;
-use crate::api::{HookInput, HookOutput, Problem};
+use crate::api::Problem;
 use crate::ask::{AskKey, HTTP_ASKER};
 use crate::claude_code::{CallError, Client, Line, Resumed, Taken};
 
@@ -24,7 +24,7 @@ use super::plain_stream::PlainStream;
 /// An empty body means "no decision". The call may be parked for hours: once the question is stored, a client on the unix socket is
 /// sent `102 Processing`, and the reply follows when there is one. A client that closes its connection withdraws the ask after two
 /// seconds, unless it comes back with the same call.
-#[utoipa::path(post, path = "/v1/hooks/claude-code", operation_id = "handInHook", tag = "hooks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/hooks/claude-code", operation_id = "handInHook", tag = "hooks",
     params(
         ("x-answerback-attended" = Option<String>, Header, nullable = false, description = "`1`: a person is at the terminal; `0`: nobody is"),
         ("x-answerback-entrypoint" = Option<String>, Header, nullable = false, description = "How the agent was started, for example `cli`"),
@@ -36,10 +36,10 @@ use super::plain_stream::PlainStream;
         ("x-answerback-call" = Option<String>, Header, nullable = false, description = "A name for this call: the same if it is sent again, and never used twice"),
         ("x-answerback-waits" = Option<String>, Header, nullable = false, description = "Present if an unattended run is to wait for permissions and plans"),
     ),
-    request_body(content = HookInput, description = "The hook's input"),
+    request_body(content = super::description::hooks::HookInput, description = "The hook's input"),
     responses(
-        (status = 200, body = HookOutput, description = "What the hook shall print. An empty body means \"no decision\"."),
-        (status = 400, description = "It is not a hook's input (`bad-request`).")))]
+        (status = 200, body = super::description::hooks::HookOutput, description = "What the hook shall print. An empty body means \"no decision\"."),
+        (status = 400, description = "It is not a hook's input (`bad-request`)."))))]
 pub(super) async fn claude_code(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

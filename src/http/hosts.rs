@@ -12,12 +12,12 @@ use super::App;
 use super::extract::{Json, Name};
 
 /// Makes a token for the daemon of another machine. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/hosts", operation_id = "addHost", tag = "hosts", request_body = HostRequest, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/hosts", operation_id = "addHost", tag = "hosts", request_body = HostRequest, responses(
     (status = 201, body = NewHost, description = "The machine may ask here"),
     (status = 409, description = "Another machine has this name, or this machine itself has it (`name-taken`). Or no machine could \
         reach this daemon (`not-reachable`)."),
     (status = 422, description = "The body has the wrong shape, or the name cannot be used (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a token of (`internal`)."))))]
 pub(super) async fn add(
     State(app): State<App>,
     Json(request): Json<HostRequest>,
@@ -38,8 +38,8 @@ pub(super) async fn add(
 }
 
 /// Lists the machines that have a host token. Over the socket, or with the role admin.
-#[utoipa::path(get, path = "/v1/hosts", operation_id = "listHosts", tag = "hosts", responses(
-    (status = 200, body = HostList, description = "The machines, oldest first")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/hosts", operation_id = "listHosts", tag = "hosts", responses(
+    (status = 200, body = HostList, description = "The machines, oldest first"))))]
 pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<HostList>, Problem> {
     let open = app.registry.open_asks(None);
     let hosts = app.access.hosts().await?.into_iter().map(|device| {
@@ -57,10 +57,10 @@ pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<HostList>, 
 }
 
 /// Takes the token of a machine back. Its link ends at once, and its open questions are withdrawn. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/hosts/{name}/revoke", operation_id = "revokeHost", tag = "hosts",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/hosts/{name}/revoke", operation_id = "revokeHost", tag = "hosts",
     params(("name" = String, Path, description = "From `GET /v1/hosts`")), responses(
     (status = 204, description = "The token is good for nothing any more"),
-    (status = 404, description = "There is no such machine (`not-found`).")))]
+    (status = 404, description = "There is no such machine (`not-found`)."))))]
 pub(super) async fn revoke(State(app): State<App>, Name(name): Name) -> Result<StatusCode, Problem> {
     if app.access.revoke_host(&name).await? {
         tracing::info!(host = name, "the token of a machine was taken back");

@@ -5,7 +5,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as JsonReply};
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::access::{Caller, Check, Entrance, Fetched, PairingError, Stage};
 use crate::api::{
@@ -20,23 +19,24 @@ use super::guard::agent;
 use super::query::Seconds;
 
 /// How long to wait for the other side.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
 #[serde(default, deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct WaitParams {
     /// Return when it has gone on, or after so many seconds.
-    #[param(inline)]
+    #[cfg_attr(test, param(inline))]
     wait: Option<Seconds>,
 }
 
 /// Makes a code that lets one device in. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/pairing", operation_id = "beginPairing", tag = "devices",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/pairing", operation_id = "beginPairing", tag = "devices",
     request_body = PairingRequest, responses(
     (status = 201, body = Pairing, description = "A code for one device"),
     (status = 404, description = "There is no such person (`not-found`)."),
     (status = 409, description = "No device could reach this daemon (`not-reachable`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a code of (`internal`)."))))]
 pub(super) async fn begin(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -60,10 +60,10 @@ pub(super) async fn begin(
 }
 
 /// How far a pairing has come. With `wait` it returns once a device has shown the code. Over the socket, or with the role admin.
-#[utoipa::path(get, path = "/v1/pairing/{id}", operation_id = "getPairing", tag = "devices",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/pairing/{id}", operation_id = "getPairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`"), WaitParams), responses(
     (status = 200, body = PairingView, description = "How far it has come"),
-    (status = 404, description = "There is no such pairing (`not-found`).")))]
+    (status = 404, description = "There is no such pairing (`not-found`)."))))]
 pub(super) async fn look(
     State(app): State<App>,
     Name(id): Name,
@@ -82,13 +82,13 @@ pub(super) async fn look(
 }
 
 /// Says that the device shows these digits, and lets it in. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/pairing/{id}/confirm", operation_id = "confirmPairing", tag = "devices",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/pairing/{id}/confirm", operation_id = "confirmPairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = ConfirmRequest, responses(
     (status = 200, body = Nothing, description = "The device is let in"),
     (status = 404, description = "There is no such pairing (`not-found`)."),
     (status = 410, description = "It is over, or there were too many wrong attempts (`pairing-over`)."),
     (status = 422, description = "The device shows other digits, or the body has the wrong shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a token of (`internal`)."))))]
 pub(super) async fn confirm(
     State(app): State<App>,
     Name(id): Name,
@@ -104,12 +104,12 @@ pub(super) async fn confirm(
 }
 
 /// Lets nobody in. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/pairing/{id}/refuse", operation_id = "refusePairing", tag = "devices",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/pairing/{id}/refuse", operation_id = "refusePairing", tag = "devices",
     params(("id" = String, Path, description = "From `POST /v1/pairing`")), request_body = Nothing, responses(
     (status = 200, body = Nothing, description = "Nobody is let in"),
     (status = 404, description = "The id is not UTF-8 (`not-found`)."),
     (status = 410, description = "The pairing has expired or does not exist (`pairing-over`)."),
-    (status = 422, description = "The body is not an object (`invalid`).")))]
+    (status = 422, description = "The body is not an object (`invalid`)."))))]
 pub(super) async fn refuse(
     State(app): State<App>,
     Name(id): Name,
@@ -122,12 +122,12 @@ pub(super) async fn refuse(
 }
 
 /// A device shows the code, and gets six digits to show to the person. The code is the credential.
-#[utoipa::path(post, path = "/v1/pairing/claim", operation_id = "claimPairing", tag = "devices",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/pairing/claim", operation_id = "claimPairing", tag = "devices",
     request_body = ClaimRequest, responses(
     (status = 200, body = Claimed, description = "What to show, and what to fetch the token with"),
     (status = 410, description = "The code was used, or is too old (`code`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make digits of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make digits of (`internal`)."))))]
 pub(super) async fn claim(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,
@@ -144,13 +144,13 @@ pub(super) async fn claim(
 }
 
 /// A device fetches its token, once the person has typed the digits. The claim is the credential.
-#[utoipa::path(post, path = "/v1/pairing/token", operation_id = "fetchToken", tag = "devices",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/pairing/token", operation_id = "fetchToken", tag = "devices",
     params(WaitParams), request_body = TokenRequest, responses(
     (status = 200, body = Session, description = "The token"),
     (status = 202, body = Nothing, description = "Not yet"),
     (status = 403, description = "The person refused the device (`refused`)."),
     (status = 410, description = "The pairing has expired or does not exist (`pairing-over`)."),
-    (status = 422, description = "The body has the wrong shape (`invalid`).")))]
+    (status = 422, description = "The body has the wrong shape (`invalid`)."))))]
 pub(super) async fn token(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

@@ -12,8 +12,8 @@ use super::App;
 use super::extract::{Json, Name};
 
 /// Lists the people and what they may do. Over the socket, or with the role admin.
-#[utoipa::path(get, path = "/v1/people", operation_id = "listPeople", tag = "people", responses(
-    (status = 200, body = PersonList, description = "The people, in the order in which they were added")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/people", operation_id = "listPeople", tag = "people", responses(
+    (status = 200, body = PersonList, description = "The people, in the order in which they were added"))))]
 pub(super) async fn list(State(app): State<App>) -> Result<JsonReply<PersonList>, Problem> {
     let (people, devices) = (app.access.people().await?, app.access.devices().await?);
     Ok(JsonReply(PersonList { people: people.into_iter().map(|person| view(person, &devices)).collect() }))
@@ -26,10 +26,10 @@ fn view(person: Person, devices: &[Device]) -> PersonView {
 }
 
 /// Adds a person. They get in with a device that is paired for them: `POST /v1/pairing`. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/people", operation_id = "addPerson", tag = "people", request_body = PersonRequest, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/people", operation_id = "addPerson", tag = "people", request_body = PersonRequest, responses(
     (status = 201, body = PersonView, description = "The person is added"),
     (status = 409, description = "Somebody has this name (`name-taken`)."),
-    (status = 422, description = "The name or the grants cannot be used, or the body has the wrong shape (`invalid`).")))]
+    (status = 422, description = "The name or the grants cannot be used, or the body has the wrong shape (`invalid`)."))))]
 pub(super) async fn add(
     State(app): State<App>,
     Json(request): Json<PersonRequest>,
@@ -40,11 +40,11 @@ pub(super) async fn add(
 }
 
 /// Replaces what a person may do. It counts at once, also for what is under way. Over the socket, or with the role admin.
-#[utoipa::path(put, path = "/v1/people/{id}/grants", operation_id = "setGrants", tag = "people",
+#[cfg_attr(test, utoipa::path(put, path = "/v1/people/{id}/grants", operation_id = "setGrants", tag = "people",
     params(("id" = i64, Path, description = "From `GET /v1/people`")), request_body = GrantsRequest, responses(
     (status = 200, body = PersonView, description = "What the person may do now"),
     (status = 404, description = "There is no such person (`not-found`)."),
-    (status = 422, description = "The grants cannot be used, or the body has the wrong shape (`invalid`).")))]
+    (status = 422, description = "The grants cannot be used, or the body has the wrong shape (`invalid`)."))))]
 pub(super) async fn grant(
     State(app): State<App>,
     Name(id): Name,
@@ -56,10 +56,10 @@ pub(super) async fn grant(
 }
 
 /// Removes a person. Their devices are signed out, and their event streams and sockets end. Over the socket, or with the role admin.
-#[utoipa::path(post, path = "/v1/people/{id}/revoke", operation_id = "revokePerson", tag = "people",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/people/{id}/revoke", operation_id = "revokePerson", tag = "people",
     params(("id" = i64, Path, description = "From `GET /v1/people`")), responses(
     (status = 204, description = "The person is removed"),
-    (status = 404, description = "There is no such person (`not-found`).")))]
+    (status = 404, description = "There is no such person (`not-found`)."))))]
 pub(super) async fn revoke(State(app): State<App>, Name(id): Name) -> Result<StatusCode, Problem> {
     let id = number(&id)?;
     let devices = app.access.remove_person(id).await?;

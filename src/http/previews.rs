@@ -52,12 +52,12 @@ impl Previews {
 }
 
 /// Makes a path where the preview of an option can be looked at, once, as HTML in a frame that can do nothing.
-#[utoipa::path(post, path = "/v1/asks/{key}/preview", operation_id = "placePreview", tag = "asks",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/preview", operation_id = "placePreview", tag = "asks",
     params(Key), request_body = PreviewRequest, responses(
     (status = 201, body = PreviewPlace, description = "Where it can be looked at, for 30 seconds"),
     (status = 404, description = "There is no ask with this key, or this option has no preview (`not-found`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a name of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a name of (`internal`)."))))]
 pub(super) async fn place(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -76,11 +76,11 @@ pub(super) async fn place(
 }
 
 /// A preview, once. Its name is the credential.
-#[utoipa::path(get, path = "/v1/previews/{name}", operation_id = "showPreview", tag = "asks",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/previews/{name}", operation_id = "showPreview", tag = "asks",
     params(("name" = String, Path, description = "From `POST /v1/asks/{key}/preview`")), responses(
     (status = 200, body = String, content_type = "text/html", description = "The preview"),
     (status = 404, description = "The name is not UTF-8 (`not-found`)."),
-    (status = 410, description = "It was shown already, or is too old (`preview`).")))]
+    (status = 410, description = "It was shown already, or is too old (`preview`)."))))]
 pub(super) async fn show(State(app): State<App>, Name(name): Name) -> Result<Response, Problem> {
     let Some(html) = app.previews.take(TokenHash::of(name.as_bytes()), Instant::now()) else {
         return Err(Problem::new(StatusCode::GONE, "preview", "This preview was shown already, or is too old."));

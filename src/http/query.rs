@@ -5,9 +5,6 @@ use std::fmt::Display;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::{RefOr, SchemaFormat};
-use utoipa::{PartialSchema, ToSchema};
 
 /// The longest wait of a request. Many proxies and clients give up on longer requests.
 const MAX_WAIT: u64 = 300;
@@ -56,16 +53,6 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
-impl<const MIN: u64, const MAX: u64> PartialSchema for Whole<MIN, MAX> {
-    fn schema() -> RefOr<Schema> {
-        let format = SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::Int64);
-        let schema = ObjectBuilder::new().schema_type(Type::Integer).format(Some(format));
-        schema.minimum(Some(MIN)).maximum(Some(MAX)).into()
-    }
-}
-
-impl<const MIN: u64, const MAX: u64> ToSchema for Whole<MIN, MAX> {}
-
 /// A text of at most `MAX` characters.
 #[derive(Debug, Clone)]
 pub(super) struct Text<const MAX: usize>(String);
@@ -85,14 +72,6 @@ impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
         Ok(Self(text))
     }
 }
-
-impl<const MAX: usize> PartialSchema for Text<MAX> {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX)).into()
-    }
-}
-
-impl<const MAX: usize> ToSchema for Text<MAX> {}
 
 fn expected<E: Error>(what: impl Display) -> E {
     E::custom(format_args!("expected {what}"))

@@ -1,24 +1,21 @@
 //! All routes, each in the group of its scope.
 
 use axum::extract::Request;
-use axum::handler::Handler;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::MethodRouter;
-use axum::{Extension, Router};
+use axum::{Router, routing};
+#[cfg(test)]
 use utoipa::openapi::OpenApi;
-use utoipa_axum::PathItemExt;
+#[cfg(test)]
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::access::{Caller, Scope};
 use crate::api::Problem;
 
-use super::description::{self, Description};
-use super::websocket::description as websocket_description;
 use super::{
-    App, asks, away, context, daemon, devices, events, guard, hook, hosts, link, page, pairing, people, previews,
-    sessions, setup, sign_in, websocket,
+    App, asks, away, context, daemon, description, devices, events, guard, hook, hosts, link, page, pairing, people,
+    previews, sessions, setup, sign_in, websocket,
 };
 
 /// Routes with the same scope.
@@ -28,40 +25,40 @@ struct Group {
     /// The token may come after the request, so the handlers check it.
     is_late: bool,
     router: Router<App>,
-    /// Each describes one route. The descriptions take more memory than the rest of an idle daemon, so they are made when somebody asks.
-    describe: Vec<Describe>,
+    /// Each describes one route.
+    #[cfg(test)]
+    descriptions: Vec<Described>,
 }
 
-type Describe = fn() -> OpenApiRouter<App>;
-
 impl Group {
-    fn of(scope: Option<Scope>) -> Self {
-        Self { scope, is_late: false, router: Router::new(), describe: Vec::new() }
-    }
-
     fn late(self) -> Self {
         Self { is_late: true, ..self }
     }
-
-    /// Adds a handler at the path and with the method of its description.
-    fn add<P: utoipa::Path, H: Handler<T, App>, T: 'static>(self, handler: H, describe: Describe) -> Self {
-        let methods = P::methods()
-            .iter()
-            .fold(MethodRouter::new(), |router, method| router.on(method.to_method_filter(), handler.clone()));
-        let mut group = Self { router: self.router.route(&P::path(), methods), ..self };
-        group.describe.push(describe);
-        group
-    }
 }
 
-/// A group of routes with this scope. Each handler has the attribute `utoipa::path`, which makes a type beside it.
+/// A route, and what its handler says about itself with the attribute `utoipa::path`.
+#[cfg(test)]
+pub(super) struct Described {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) scope: Option<Scope>,
+    pub(super) by_handler: OpenApi,
+}
+
+/// A group of routes with this scope.
 macro_rules! group {
-    ($scope:expr; $($module:ident :: $handler:ident),+ $(,)?) => {
-        utoipa_axum::paste! {
-            Group::of($scope)$(.add::<$module::[<__path_ $handler>], _, _>(
-                $module::$handler,
-                || OpenApiRouter::new().routes(utoipa_axum::routes!($module::$handler)),
-            ))+
+    ($scope:expr; $($method:ident $path:literal $module:ident :: $handler:ident,)+) => {
+        Group {
+            scope: $scope,
+            is_late: false,
+            router: Router::new()$(.route($path, routing::$method($module::$handler)))+,
+            #[cfg(test)]
+            descriptions: vec![$(Described {
+                method: stringify!($method),
+                path: $path,
+                scope: $scope,
+                by_handler: OpenApiRouter::<App>::new().routes(utoipa_axum::routes!($module::$handler)).into_openapi(),
+            }),+],
         }
     };
 }
@@ -69,21 +66,71 @@ macro_rules! group {
 fn groups() -> [Group; 10] {
     [
         group![Some(Scope::Read);
-            asks::list, asks::get, asks::projects, away::get, context::context, previews::place, events::events,
-            devices::sign_out, description::openapi, websocket_description::asyncapi, daemon::version, sessions::list, setup::setup],
+            get "/v1/asks" asks::list,
+            get "/v1/asks/{key}" asks::get,
+            get "/v1/projects" asks::projects,
+            get "/v1/away" away::get,
+            get "/v1/asks/{key}/context" context::context,
+            post "/v1/asks/{key}/preview" previews::place,
+            get "/v1/events" events::events,
+            post "/v1/sign-out" devices::sign_out,
+            get "/v1/openapi.json" description::openapi,
+            get "/v1/asyncapi.json" description::asyncapi,
+            get "/v1/version" daemon::version,
+            get "/v1/sessions" sessions::list,
+            get "/v1/setup" setup::setup,
+        ],
         // A ticket may call every route with the scope `Answer`, so this group has one route alone.
-        group![Some(Scope::Answer); asks::answer],
-        group![Some(Scope::Close); asks::dismiss, asks::release, away::set, away::end],
-        group![Some(Scope::Ask); asks::open, asks::withdraw],
-        group![Some(Scope::Hook); hook::claude_code],
+        group![Some(Scope::Answer);
+            post "/v1/asks/{key}/answer" asks::answer,
+        ],
+        group![Some(Scope::Close);
+            post "/v1/asks/{key}/dismiss" asks::dismiss,
+            post "/v1/asks/{key}/release" asks::release,
+            put "/v1/away" away::set,
+            delete "/v1/away" away::end,
+        ],
+        group![Some(Scope::Ask);
+            post "/v1/asks" asks::open,
+            post "/v1/asks/{key}/withdraw" asks::withdraw,
+        ],
+        group![Some(Scope::Hook);
+            post "/v1/hooks/claude-code" hook::claude_code,
+        ],
         group![Some(Scope::Admin);
-            pairing::begin, pairing::look, pairing::confirm, pairing::refuse, devices::list, devices::revoke,
-            hosts::add, hosts::list, hosts::revoke, people::list, people::add, people::grant, people::revoke],
-        group![Some(Scope::Daemon); sign_in::launch, daemon::stop],
-        group![Some(Scope::Link); link::open],
-        group![Some(Scope::Read); websocket::open].late(),
+            post "/v1/pairing" pairing::begin,
+            get "/v1/pairing/{id}" pairing::look,
+            post "/v1/pairing/{id}/confirm" pairing::confirm,
+            post "/v1/pairing/{id}/refuse" pairing::refuse,
+            get "/v1/devices" devices::list,
+            post "/v1/devices/{id}/revoke" devices::revoke,
+            post "/v1/hosts" hosts::add,
+            get "/v1/hosts" hosts::list,
+            post "/v1/hosts/{name}/revoke" hosts::revoke,
+            get "/v1/people" people::list,
+            post "/v1/people" people::add,
+            put "/v1/people/{id}/grants" people::grant,
+            post "/v1/people/{id}/revoke" people::revoke,
+        ],
+        group![Some(Scope::Daemon);
+            post "/v1/launch" sign_in::launch,
+            post "/v1/stop" daemon::stop,
+        ],
+        group![Some(Scope::Link);
+            get "/v1/link" link::open,
+        ],
+        group![Some(Scope::Read);
+            get "/v1/ws" websocket::open,
+        ]
+        .late(),
         // These need no token. `health` reveals nothing, and the others need a code, a claim or a one-time name.
-        group![None; daemon::health, sign_in::session, pairing::claim, pairing::token, previews::show],
+        group![None;
+            get "/healthz" daemon::health,
+            post "/v1/session" sign_in::session,
+            post "/v1/pairing/claim" pairing::claim,
+            post "/v1/pairing/token" pairing::token,
+            get "/v1/previews/{name}" previews::show,
+        ],
     ]
 }
 
@@ -95,7 +142,6 @@ pub(super) fn router(app: App) -> Router {
     });
     groups
         .fold(Router::new(), Router::merge)
-        .layer(Extension(Description(describe)))
         .merge(page::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
@@ -103,19 +149,10 @@ pub(super) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// The description of all routes.
-fn describe() -> OpenApi {
-    let mut all = OpenApiRouter::new();
-    for group in groups() {
-        for describe in group.describe {
-            let mut route = describe();
-            description::complete(route.get_openapi_mut(), group.scope);
-            all = all.merge(route);
-        }
-    }
-    let mut openapi = all.into_openapi();
-    description::describe(&mut openapi);
-    openapi
+/// What all handlers say about themselves, in the order of the routes.
+#[cfg(test)]
+pub(super) fn descriptions() -> Vec<Described> {
+    groups().into_iter().flat_map(|group| group.descriptions).collect()
 }
 
 async fn unknown_path(request: Request) -> Response {

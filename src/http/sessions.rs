@@ -20,8 +20,8 @@ use super::App;
 ///
 /// What their hooks report is all that is known about them. So a session is listed from its first call on, and after a restart of the
 /// daemon from its next call on.
-#[utoipa::path(get, path = "/v1/sessions", operation_id = "listSessions", tag = "sessions", responses(
-    (status = 200, body = SessionList, description = "The sessions, the most active first")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/sessions", operation_id = "listSessions", tag = "sessions", responses(
+    (status = 200, body = SessionList, description = "The sessions, the most active first"))))]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -10,8 +10,8 @@ use super::App;
 use super::reach::LanReach;
 
 /// Gets what is set up: the hook, the first answer, notifications and the local network.
-#[utoipa::path(get, path = "/v1/setup", operation_id = "getSetup", tag = "daemon", responses(
-    (status = 200, body = Setup, description = "What is set up")))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/setup", operation_id = "getSetup", tag = "daemon", responses(
+    (status = 200, body = Setup, description = "What is set up"))))]
 pub(super) async fn setup(State(app): State<App>) -> Result<Json<Setup>, Problem> {
     Ok(Json(Setup {
         hook: app.inbox.has_reached(Milestone::HookCall).await?,

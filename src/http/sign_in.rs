@@ -12,9 +12,9 @@ use super::extract::Json;
 use super::guard::agent;
 
 /// Makes a one-time code for a page. Only over the socket.
-#[utoipa::path(post, path = "/v1/launch", operation_id = "launch", tag = "devices", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/launch", operation_id = "launch", tag = "devices", responses(
     (status = 201, body = Launch, description = "A code for one page"),
-    (status = 500, description = "There is no randomness to make a code of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a code of (`internal`)."))))]
 pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonReply<Launch>), Problem> {
     let launch = app.access.launch().map_err(Problem::internal)?;
     let launch = Launch { code: launch.code.reveal().to_owned(), expires_in_seconds: launch.good_for.as_secs() };
@@ -22,12 +22,12 @@ pub(super) async fn launch(State(app): State<App>) -> Result<(StatusCode, JsonRe
 }
 
 /// Trades a one-time code for a token. The code is the credential.
-#[utoipa::path(post, path = "/v1/session", operation_id = "signIn", tag = "devices", request_body = SessionRequest, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/session", operation_id = "signIn", tag = "devices", request_body = SessionRequest, responses(
     (status = 201, body = Session, description = "A token for this page"),
     (status = 403, description = "The code is for browsers of the same user on the same machine (`other-user`, `pairing-only`)."),
     (status = 410, description = "The code was used, or is too old (`code`)."),
     (status = 422, description = "The body has the wrong shape (`invalid`)."),
-    (status = 500, description = "There is no randomness to make a token of (`internal`).")))]
+    (status = 500, description = "There is no randomness to make a token of (`internal`)."))))]
 pub(super) async fn session(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::Person;
 
 /// How a device was let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A browser on this machine, by a launch code.

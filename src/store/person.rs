@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What somebody may do. Each role includes the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// See asks and their answers.
@@ -16,13 +17,14 @@ pub enum Role {
 }
 
 /// A role in some projects, or in all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 pub struct Grant {
     /// The role.
     pub role: Role,
     /// Which projects: `path`, or `host:path`. `*` stands for any text. Without it: all projects of all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 4096)]
+    #[cfg_attr(test, schema(min_length = 1, max_length = 4096))]
     pub project: Option<String>,
 }
 

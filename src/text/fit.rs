@@ -1,7 +1,10 @@
 //! Foreign text for a terminal. Questions are written by a model that has read who knows what: their text must not be able to
 //! move the cursor, change colours, set the clipboard, answer a query or turn the direction of a line.
 
-use icu_segmenter::GraphemeClusterSegmenter;
+use textwrap::WordSeparator;
+use textwrap::core::Word;
+use unicode_linebreak::linebreaks;
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 const TAB: &str = "    ";
@@ -110,8 +113,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 
 /// The boundaries of the characters as a person sees them (grapheme clusters), from 0 to the end of the text.
 pub fn boundaries(text: &str) -> impl Iterator<Item = usize> {
-    let inner = GraphemeClusterSegmenter::new().segment_str(text).filter(|boundary| *boundary > 0);
-    std::iter::once(0).chain(inner)
+    text.grapheme_indices(true).map(|(start, _)| start).chain(std::iter::once(text.len()))
 }
 
 /// The text in lines of so many columns; its own line breaks stay.
@@ -122,13 +124,22 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 /// `textwrap` adds up the widths of single characters. A line that is wider as a whole is wrapped again in less room.
 fn wrap_line(line: &str, columns: usize, room: usize) -> Vec<String> {
-    let wrapped = textwrap::wrap(line, room).into_iter();
-    wrapped
+    let options = textwrap::Options::new(room).word_separator(WordSeparator::Custom(words));
+    textwrap::wrap(line, options)
+        .into_iter()
         .flat_map(|line| match line.width() {
             width if width <= columns || room == 1 => vec![line.into_owned()],
             width => wrap_line(&line, columns, (room * columns / width).clamp(1, room - 1)),
         })
         .collect()
+}
+
+/// The parts of a line between which it may be broken by the rules of Unicode: languages that are written without spaces have such places
+/// too. `textwrap` knows itself where a word with hyphens may be broken.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let ends = linebreaks(line).map(|(end, _)| end).filter(|end| *end == line.len() || !line[..*end].ends_with('-'));
+    let mut start = 0;
+    Box::new(ends.map(move |end| Word::from(&line[std::mem::replace(&mut start, end)..end])))
 }
 
 #[cfg(test)]
@@ -186,6 +197,8 @@ mod tests {
     fn text_is_wrapped_to_its_columns() {
         assert_eq!(wrap("one two three\n\nfour", 8), ["one two", "three", "", "four"]);
         assert_eq!(wrap("⚠️⚠️⚠️ three", 5), ["⚠️⚠️", "⚠️", "three"]);
+        assert_eq!(wrap("日本語の文。終わり", 8), ["日本語の", "文。終わ", "り"]);
+        assert_eq!(wrap("re-run --dry-run", 8), ["re-run", "--dry-", "run"]);
         assert!(wrap(&"x".repeat(50), 20).iter().all(|line| line.width() <= 20));
     }
 

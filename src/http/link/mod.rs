@@ -27,9 +27,9 @@ const BUFFER: usize = 4 * 1024;
 
 /// Links the daemon of another machine with this one. Only with a host token. The frames of this WebSocket are not for other programs, and
 /// may change.
-#[utoipa::path(get, path = "/v1/link", operation_id = "openLink", tag = "hosts", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/link", operation_id = "openLink", tag = "hosts", responses(
     (status = 101, description = "The link is open"),
-    (status = 426, description = "The request does not ask for a WebSocket (`upgrade`).")))]
+    (status = 426, description = "The request does not ask for a WebSocket (`upgrade`)."))))]
 pub(super) async fn open(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

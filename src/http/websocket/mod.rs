@@ -6,7 +6,6 @@
 
 mod bucket;
 mod conversation;
-pub(super) mod description;
 mod frames;
 mod holders;
 mod subscription;
@@ -49,9 +48,9 @@ const AUTHENTICATION: Duration = Duration::from_secs(5);
 ///
 /// The token is in the header `Authorization`, in the subprotocol `answerback.token.TOKEN` beside the subprotocol `answerback.v1`, or in
 /// the first frame, within five seconds.
-#[utoipa::path(get, path = "/v1/ws", operation_id = "openWebSocket", tag = "asks", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/ws", operation_id = "openWebSocket", tag = "asks", responses(
     (status = 101, description = "The WebSocket is open"),
-    (status = 426, description = "The request does not ask for a WebSocket (`upgrade`).")))]
+    (status = 426, description = "The request does not ask for a WebSocket (`upgrade`)."))))]
 pub(super) async fn open(
     State(app): State<App>,
     Extension(entrance): Extension<Entrance>,

@@ -1,9 +1,6 @@
-//! The API's description of itself, as OpenAPI. Each handler describes its own replies. This module adds what is common to many: who may
-//! call an operation, and how a request is refused before it reaches the handler.
+//! The requests, as OpenAPI. Each handler describes its own replies. This module adds what is common to many: who may call an operation,
+//! and how a request is refused before it reaches the handler.
 
-use axum::Extension;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
@@ -12,9 +9,12 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, Response as Described};
 use utoipa::{PartialSchema, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::access::Scope;
 use crate::api::Problem;
+
+use super::super::{App, routes};
 
 const SCHEME: &str = "token";
 const PROBLEM: &str = "Problem";
@@ -41,21 +41,20 @@ they may answer, and `admin` if they are an admin. What they may not view does n
 
 On the unix socket, no token is needed. It has every role, including `admin` and `socket`, except `link`.";
 
-/// Makes the whole description. It takes a few milliseconds and some megabytes, and hardly anybody asks for it, so it is not kept.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Description(pub(super) fn() -> OpenApi);
-
-/// Gets this description.
-#[utoipa::path(get, path = "/v1/openapi.json", operation_id = "getDescription", tag = "daemon", responses(
-    (status = 200, body = serde_json::Value, description = "An OpenAPI document")))]
-pub(super) async fn openapi(Extension(Description(make)): Extension<Description>) -> Result<Response, Problem> {
-    let text = tokio::task::spawn_blocking(move || serde_json::to_vec(&make())).await;
-    let text = text.map_err(Problem::internal)?.map_err(Problem::internal)?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+/// The whole description.
+pub(super) fn document() -> OpenApi {
+    let mut all = OpenApiRouter::<App>::new();
+    for mut route in routes::descriptions() {
+        complete(&mut route.by_handler, route.scope);
+        all = all.merge(OpenApiRouter::with_openapi(route.by_handler));
+    }
+    let mut openapi = all.into_openapi();
+    describe(&mut openapi);
+    openapi
 }
 
 /// Adds the title, the tags, the security scheme and the schema of errors.
-pub(super) fn describe(openapi: &mut OpenApi) {
+fn describe(openapi: &mut OpenApi) {
     let license = LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0"));
     // Every field is set, because the default names the author of a dependency.
     openapi.info = InfoBuilder::new()
@@ -85,7 +84,7 @@ pub(super) fn describe(openapi: &mut OpenApi) {
 }
 
 /// Adds to each operation what is common to its group. `None` is the group that needs no token.
-pub(super) fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
+fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
     for operation in openapi.paths.paths.values_mut().flat_map(operations) {
         let role = scope.map(role);
         operation.security = Some(role.map(|role| SecurityRequirement::new(SCHEME, [role])).into_iter().collect());

@@ -1,10 +1,10 @@
 //! The input and the output of hooks, as far as the API describes them. The daemon reads more fields than these (`claude_code`).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The input of a hook, as Claude Code writes it. Other fields are allowed, and they are kept.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Serialize, utoipa::ToSchema)]
 #[schema(examples(json!({"hook_event_name": "Stop", "session_id": "6a1b0c2d"})))]
 pub struct HookInput {
     /// `PreToolUse`, `PermissionRequest`, `PostToolUse`, `UserPromptSubmit`, `Stop` or `SessionEnd`. Other events are ignored.
@@ -27,6 +27,6 @@ pub struct HookInput {
 }
 
 /// The output that the hook prints, in the form that Claude Code reads.
-#[derive(Debug, Clone, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Serialize, utoipa::ToSchema)]
 #[schema(value_type = Object)]
 pub struct HookOutput(pub Map<String, Value>);

@@ -1,6 +1,5 @@
-//! The description of the WebSocket's frames, as AsyncAPI. Their schemas come from the types.
+//! The frames of the WebSocket, as AsyncAPI. Their schemas come from the types.
 
-use axum::Json;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
@@ -21,14 +20,8 @@ enum From {
     Daemon,
 }
 
-/// Describes the frames of the WebSocket `/v1/ws` as AsyncAPI 3.
-#[utoipa::path(get, path = "/v1/asyncapi.json", operation_id = "getFrames", tag = "daemon", responses(
-    (status = 200, body = serde_json::Value, description = "An AsyncAPI document")))]
-pub(in crate::http) async fn asyncapi() -> Json<Value> {
-    Json(document())
-}
-
-fn document() -> Value {
+/// The whole description.
+pub(super) fn document() -> Value {
     let mut parts = Parts::default();
     parts.add::<Authenticate>("authenticate", From::Companion);
     parts.add::<Subscribe>("subscribe", From::Companion);
