@@ -35,10 +35,10 @@ const UNLIKELY_BY_ACCIDENT: usize = 4;
     answerback answer SQLite                       # the only open question\n  \
     answerback answer 2                            # its second option\n  \
     answerback answer 3fa2c1 SQLite                # one of several\n  \
-    answerback answer 3fa2c1 Tests Docs            # several labels of a multi-select\n  \
+    answerback answer 3fa2c1 Tests Docs            # several labels\n  \
     answerback answer -a 'Database=SQLite' -a 2=No # several questions\n  \
     answerback answer --text 'neither of them'     # words of your own\n  \
-    answerback answer -a 1=SQLite -t '2=as before' # the same, for one of several questions\n  \
+    answerback answer -a 1=SQLite -t '2=as before' # the same for one of them\n  \
     answerback answer Yes --note 'not before noon'\n  \
     answerback answer 3fa2c1 'Allow once'          # a permission request\n  \
     answerback answer 3fa2c1 -t 'use rg instead'   # deny it, and say why\n  \

@@ -31,8 +31,8 @@ const SLACK: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback ask 'Deploy to production?' -o Yes -o No --timeout 10m\n  \
-    answerback ask 'Deploy to production?' -o Yes -o No --only   # no other answer is taken\n  \
-    answerback ask 'Which parts?' -o 'Tests: run them all' -o 'Docs: build them' --multi\n  \
+    answerback ask 'Deploy?' -o Yes -o No --only   # no other answer is taken\n  \
+    answerback ask 'Which?' -o 'Tests: run all' -o 'Docs: build them' --multi\n  \
     name=$(answerback ask 'What is it called?')")]
 pub(super) struct Args {
     /// What to ask

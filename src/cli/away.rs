@@ -27,7 +27,7 @@ use super::{client, print_json, refuse_on_edge, time};
 #[command(after_help = "Examples:\n  \
     answerback away 'Decide yourself, and list what you decided' --for 8h\n  \
     answerback away 'Do not deploy today' --for 2d --project ~/shop\n  \
-    answerback away 'Nobody is here: go on without it' --for 90m --kind question --kind permission")]
+    answerback away 'Go on without it' --for 90m --kind question --kind permission")]
 pub(super) struct Args {
     /// What to say
     words: String,

@@ -28,7 +28,8 @@ use place::Place;
 /// the shell runs `answerback` from the PATH; that starts no daemon and takes half a second at most.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback completions bash > ~/.local/share/bash-completion/completions/answerback\n  \
+    answerback completions bash \\\n    \
+      > ~/.local/share/bash-completion/completions/answerback\n  \
     answerback completions zsh > ~/.zfunc/_answerback   # with ~/.zfunc in fpath\n  \
     answerback completions fish > ~/.config/fish/completions/answerback.fish")]
 pub(super) struct Args {

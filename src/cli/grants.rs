@@ -28,7 +28,7 @@ use place::Place;
 /// How many asks to get at once. Each can be large.
 const PAGE: u16 = 200;
 
-/// List the rules that were given through Answerback, or take one back
+/// List the rules that you gave, or take one back
 ///
 /// These are the answers "Always allow …" and "Allow … in this session", newest first. The list shows where each rule stands in a
 /// settings file now. Claude Code writes a rule there only if the answer came before an answer in the terminal.

@@ -96,7 +96,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     if list.asks.is_empty() {
-        outln!("Nothing was found.");
+        let is_all = search == Search { limit: search.limit, ..Search::default() };
+        outln!("{}", if is_all { "Nothing was answered or closed yet." } else { "Nothing was found." });
     }
     let with_host = args.host.is_some() || machine::are_several_known(&client);
     for (ask, key) in list.asks.iter().zip(short_keys(&list.asks)) {

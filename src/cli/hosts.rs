@@ -14,7 +14,7 @@ use super::{client, print_json, refuse_on_edge, time};
 /// Let the daemon of another machine ask here
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback host add build-1\n  \
+    answerback host add ci\n  \
     answerback hosts                      # which machines ask here")]
 pub(super) struct HostArgs {
     #[command(subcommand)]
@@ -33,8 +33,8 @@ enum HostCommand {
 /// token goes to stdout, so it can be piped. It needs `lan_address` or `public_url` in config.toml.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback host add build-1\n  \
-    answerback host add build-1 | ssh build-1 answerback join https://answers.example.org")]
+    answerback host add ci\n  \
+    answerback host add ci | ssh ci answerback join https://hub.example.org")]
 struct AddArgs {
     /// A name for the machine: people see it beside its questions
     name: String,
@@ -43,7 +43,7 @@ struct AddArgs {
     json: bool,
 }
 
-/// List the machines whose daemons ask here, or take their tokens back
+/// List the machines that ask here, or take their tokens back
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -35,14 +35,14 @@ use crate::text::one_line;
 /// say so. Your choice stays until you make another one, also if you run this command again without it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback install                      # for the project in the current directory\n  \
+    answerback install                      # for the current directory\n  \
     answerback install --project ~/shop     # for another one\n  \
     answerback install --local              # for you alone in this project\n  \
-    answerback install --shared             # for everybody who uses the repository\n  \
+    answerback install --shared             # for all who use the repository\n  \
     answerback install --user               # for you in all projects\n  \
     answerback install --permissions        # permissions, too\n  \
     answerback install --all                # permissions and forms, too\n  \
-    answerback install --no-permissions     # permissions only in the terminal again\n  \
+    answerback install --no-permissions     # permissions stay in the terminal\n  \
     answerback install --mode native        # switch it off in this project\n  \
     answerback install --mcp                # the MCP server, for subagents too\n  \
     answerback install --user --dry-run     # show what would change")]

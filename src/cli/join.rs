@@ -22,7 +22,7 @@ use super::explain::hinted;
 use super::paths;
 use super::settle::refuse_inside_agent;
 
-/// Ask at a hub: the questions of this machine are listed and answered there
+/// Let the questions of this machine be answered at a hub
 ///
 /// Reads the host token that `answerback host add` has shown from stdin, or asks for it in a terminal without showing it. A token on the
 /// command line would stay in the history of the shell and be seen in the list of processes, so there is no option for it.

@@ -10,15 +10,15 @@ use crate::mcp::{self, Options};
 use super::client;
 use super::exit::Exit;
 
-/// Serve the tool `ask_human` to an agent (MCP over stdin and stdout)
+/// Serve the tool `ask_human` to an agent over MCP
 ///
-/// An agent starts this command, not a person. The tool asks a person through Answerback and waits for the answer. Questions that are open
+/// It speaks MCP over stdin and stdout. An agent starts this command, not a person. The tool asks a person through Answerback and waits for the answer. Questions that are open
 /// when the agent ends or cancels its call are taken back.
 ///
 /// `answerback install --mcp` adds it to a project for Claude Code. For other agents, see docs/mcp.md.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback install --mcp                # for Claude Code, in the project in the current directory\n  \
+    answerback install --mcp                # for Claude Code, in this project\n  \
     claude mcp add answerback -- answerback mcp\n  \
     codex mcp add answerback -- answerback mcp")]
 pub(super) struct Args {

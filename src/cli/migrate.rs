@@ -13,17 +13,16 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::{paths, print_json};
 
-/// Take the questions, answers, people and devices of this machine over into PostgreSQL
+/// Copy the store of this machine to PostgreSQL
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Take the questions, answers, people and devices of this machine over into PostgreSQL.\n\n\
-    Everything is copied in one transaction, and compared by number and checksum before it counts. The file of this machine is not changed. \
+    long_about = "Copy the store of this machine to PostgreSQL.\n\n\
+    Questions, answers, people and devices are copied in one transaction, and compared by number and checksum before they count. The file of this machine is not changed. \
     The database must be empty, and the daemon must not run. The changes themselves are not copied: programs that follow them list the \
     questions again.",
     after_help = "Examples:\n  \
     answerback stop\n  \
-    answerback migrate --to postgres://answerback@db.example.org/answerback\n  \
-    PGPASSFILE=/etc/answerback/pgpass answerback migrate --to postgres://answerback@db.example.org/answerback\n\n\
+    answerback migrate --to postgres://answerback@db.example.org/answerback\n\n\
     The password is read from the file that PGPASSFILE names, from ~/.pgpass, or from PGPASSWORD. It does not belong on the command line, \
     where other users can see it."
 )]

@@ -26,6 +26,7 @@ mod explain;
 mod export;
 mod grant;
 mod grants;
+mod help;
 mod history;
 mod hosts;
 mod install;
@@ -68,7 +69,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use answerback_hook::paths::Paths;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 
 use crate::address::HubUrl;
 use crate::client::Client;
@@ -135,7 +136,8 @@ enum Command {
 
 /// Runs the command that the command line names.
 pub fn run() -> ExitCode {
-    let Some(command) = Cli::parse().command else { return finish(overview::run()) };
+    let parsed = Cli::from_arg_matches(&help::command().get_matches()).unwrap_or_else(|error| error.exit());
+    let Some(command) = parsed.command else { return finish(overview::run()) };
     finish(match command {
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

@@ -52,7 +52,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback people add Anna --role answer\n  \
-    answerback people add Ben --role view --project '/srv/shop*' --project 'ci-*:/srv/*'\n  \
+    answerback people add Ben --role view --project '/srv/*' --project 'ci-*:/*'\n  \
     answerback people add Carla --role admin")]
 struct AddArgs {
     /// The name of the person. No two people have the same name
@@ -81,9 +81,9 @@ struct InviteArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback people grant Anna --role view                          # also see all projects\n  \
+    answerback people grant Anna --role view          # also see all projects\n  \
     answerback people grant Anna --role answer --project '/srv/site'\n  \
-    answerback people grant Anna --role view --only                   # and nothing else any more")]
+    answerback people grant Anna --role view --only   # and nothing else any more")]
 struct GrantArgs {
     /// The name of the person, as `answerback people` lists it
     name: String,

@@ -23,7 +23,7 @@ use super::{client, pair, print_json, refuse_on_edge};
 
 use ways::{State, Step, Way};
 
-/// Answer from a phone: find a way to this machine, check it, and let the phone in
+/// Find a way from a phone to this machine, and let the phone in
 ///
 /// Looks for the ways from a phone to this machine (your own network, Tailscale Serve, cloudflared, ssh -R), and says what to run and
 /// what to put into config.toml. It sets nothing up by itself. If a way is set up, it is tried as a phone would try it: does it lead to the

@@ -17,7 +17,7 @@ use super::paths;
 /// How long a daemon may take to start.
 const START: Duration = Duration::from_secs(5);
 
-/// Start the daemon again: after an update, or to read the configuration
+/// Restart the daemon, after an update or to read the configuration
 ///
 /// Nothing is lost: open questions stay open, and the hooks that wait for them come back by themselves. The configuration is checked
 /// first: with a mistake in it, the running daemon goes on. A daemon that does not answer is ended. A service of systemd or launchd is

@@ -14,13 +14,13 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::{client, which};
 
-/// Go on with a one-shot run that was deferred, once its question is answered
+/// Resume a headless run that was deferred, with its answer
 ///
 /// With `on_timeout = "defer"`, a one-shot run (claude -p) ends when nobody answers in time, and its question stays open. This runs
 /// `claude -p --resume` for it, in its directory; Claude gets the answer at once. What follows -- is added to that command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback resume                              # the only run that waits to be resumed\n  \
+    answerback resume                              # the only run that waits\n  \
     answerback resume 3fa2c1 -- --output-format json")]
 pub(super) struct Args {
     /// Any part of the key; not needed when one run waits to be resumed

@@ -22,7 +22,7 @@ use super::programs::hook_path;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback run -- claude -p 'Set up the project; ask me what you need to know'\n  \
-    answerback run -- claude -p --model opus --output-format json 'Which licence shall we use? Ask me.'")]
+    answerback run -- claude -p --output-format json 'Which licence? Ask me.'")]
 pub(super) struct Args {
     /// The command line, after --
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]

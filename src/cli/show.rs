@@ -13,9 +13,9 @@ use super::grant::Granted;
 use super::subject::revealed;
 use super::{client, ended, machine, print_json, subject, time, tree, which};
 
-/// Show everything about one question, permission request, plan or form
+/// Show everything about one question
 ///
-/// It may be open or settled. Nothing is cut: the whole command, every changed line, the whole plan. A character that cannot be seen is
+/// Permission requests, plans and forms are shown, too. It may be open or settled. Nothing is cut: the whole command, every changed line, the whole plan. A character that cannot be seen is
 /// shown by its name, as in <U+202E>.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

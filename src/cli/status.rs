@@ -16,9 +16,9 @@ use super::exit::Exit;
 use super::explain::{hinted, one_line};
 use super::{away, paths, print_json};
 
-/// Show whether the daemon runs, where it listens, how many questions are open, and whether you are away
+/// Show the state of the daemon
 ///
-/// Also says which waits come to Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
+/// Says whether it runs, where it listens, how many questions are open, and whether you are away. Also says which waits come to Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
 ///
 /// Exits with 6 if it does not run. That is no error, unless it says that it cannot start: the next question starts it. Exits with 1
 /// if it runs and does not answer.

@@ -21,7 +21,7 @@ use super::paths;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback stop\n  \
-    answerback stop --release    # hand waiting questions back to their terminals first")]
+    answerback stop --release    # hand open questions to their terminals")]
 pub(super) struct Args {
     /// Hand waiting questions back to their terminals first
     #[arg(long)]

@@ -14,13 +14,13 @@ use super::explain::explain;
 use super::settings::{Options, print_diff, report, shown};
 use super::{install_server, paths, print_json, sharing};
 
-/// Take the hook out of Claude Code's settings, and the MCP server out of a project
+/// Take the hook out of Claude Code's settings
 ///
-/// Gives back each file that was there before `answerback install`, byte by byte. If something else has changed in it since
+/// Takes the MCP server out of a project, too. Gives back each file that was there before `answerback install`, byte by byte. If something else has changed in it since
 /// then, only the hook or the server is taken out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    answerback uninstall                    # for the project in the current directory\n  \
+    answerback uninstall                    # for the current directory\n  \
     answerback uninstall --project ~/shop   # for another one\n  \
     answerback uninstall --everywhere       # wherever it was installed\n  \
     answerback uninstall --user --dry-run   # show what would change")]

@@ -22,7 +22,7 @@ const MAX_LIST: u16 = 1000;
 const EXPORT: Duration = Duration::from_secs(20);
 
 /// Which settled asks to list.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     /// In a question, an answer, a note or a reason.
     pub text: Option<String>,

@@ -8,7 +8,7 @@ use anstyle::Style;
 use rustix::termios::tcgetwinsize;
 
 /// The widest text that is pleasant to read.
-const COMFORTABLE: usize = 100;
+pub const COMFORTABLE: usize = 100;
 /// The width of a terminal that does not know its own.
 const USUAL: usize = 80;
 /// The width for a pipe: programs read whole lines.
