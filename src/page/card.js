@@ -6,7 +6,7 @@ import { ended } from "./ended.js";
 import { Foot } from "./foot.js";
 import { Head, surroundings } from "./head.js";
 import { firstLine } from "./inline.js";
-import { cardName, formOf, text } from "./kinds.js";
+import { cardName, formOf, kindKey, text } from "./kinds.js";
 import { Row } from "./row.js";
 import { Sending } from "./sending.js";
 import { age, deadline, mode } from "./words.js";
@@ -328,7 +328,8 @@ export class Card {
     const { ask } = problem;
     if (ask?.id === this.id && ask.state === "settled") return this.update(ask);
     // First the fields take input again, because one of them gets the focus.
-    this.#complain(`Not sent. ${problem.message} ${problem.hint}`);
+    const isAtField = kindKey(this.ask) === "form" && problem.errors.length > 0;
+    this.#complain(isAtField ? "Not sent. A value does not fit its field." : `Not sent. ${problem.message} ${problem.hint}`);
     if (this.listener.isElsewhere(this)) return announce(`${cardName(this.ask)}: not sent`);
     this.listener.needed(this);
     this.form.blame(problem.errors);

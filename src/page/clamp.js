@@ -16,11 +16,13 @@ export function clamp(text, { lines, slack = SLACK, opened = () => {} }) {
   const button = h("button", { type: "button", class: "quiet show-all", hidden: true, "aria-expanded": "false" });
   let isOpen = false;
   const measure = () => {
-    const all = lineCount(text);
-    const isLong = all > lines + slack;
+    const ends = lineEnds(text);
+    const isLong = ends.length > lines + slack;
+    // The cut is below a line and not in the middle of one: lines have different heights, and there is room between paragraphs.
+    if (isLong) text.style.setProperty("--cut", `${Math.ceil(ends[lines - 1])}px`);
     text.classList.toggle("clamped", isLong && !isOpen);
     button.hidden = !isLong;
-    button.textContent = isOpen ? "Show less" : `Show all ${all} lines`;
+    button.textContent = isOpen ? "Show less" : `Show all ${ends.length} lines`;
   };
   button.addEventListener("click", () => {
     isOpen = !isOpen;
@@ -29,17 +31,23 @@ export function clamp(text, { lines, slack = SLACK, opened = () => {} }) {
     measure();
     if (!isOpen) text.scrollIntoView({ block: "nearest" });
   });
-  text.style.setProperty("--lines", String(lines));
   // The height is known when the text is on the screen, and changes with the width of the window.
   new ResizeObserver(measure).observe(text);
   return [text, button];
 }
 
-/** The lines as a person would count them. @param {HTMLElement} text */
-function lineCount(text) {
+/** Where the lines end, as a person would count them, from the top of the text. @param {HTMLElement} text */
+function lineEnds(text) {
   const range = document.createRange();
-  range.selectNodeContents(text);
-  const ends = [...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => bottom).sort((a, b) => a - b);
-  // Parts of one line may end a little higher or lower than the others.
-  return ends.filter((end, index) => index === 0 || end - ends[index - 1] > 6).length;
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  /** @type {number[]} */
+  const ends = [];
+  while (walker.nextNode()) {
+    range.selectNode(walker.currentNode);
+    for (const { width, bottom } of range.getClientRects()) if (width > 0) ends.push(bottom);
+  }
+  ends.sort((a, b) => a - b);
+  const top = text.getBoundingClientRect().top - text.scrollTop;
+  // Parts of one line may end a little higher or lower than the others. The lowest one counts.
+  return ends.filter((end, index) => index === ends.length - 1 || ends[index + 1] - end > 6).map((end) => end - top);
 }

@@ -91,7 +91,7 @@ export class Foot {
   #showUndo(pending) {
     fill(
       this.element,
-      h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, pending)), "…"),
+      h("span", { class: "pending" }, "Sending ", h("bdi", {}, h("strong", {}, brief(pending))), "…"),
       button("Undo", "", () => this.actions.undo()),
       button("Send now", "primary", () => this.actions.send()),
     );
@@ -101,7 +101,7 @@ export class Foot {
   #showUnsent(pending) {
     fill(
       this.element,
-      h("span", { class: "pending", role: "status" }, h("bdi", {}, h("strong", {}, pending)), " is not sent yet. The page sends it as soon as it reaches the daemon."),
+      h("span", { class: "pending", role: "status" }, h("bdi", {}, h("strong", {}, brief(pending))), " is not sent yet. The page sends it as soon as it reaches the daemon."),
       button("Do not send", "", () => this.actions.undo()),
     );
   }
@@ -139,7 +139,7 @@ export class Foot {
     fill(
       this.element,
       question === null ? field : h("span", { class: "pending" }, question),
-      button("Keep", "quiet", () => this.#dismissing(null)),
+      button("Cancel", "quiet", () => this.#dismissing(null)),
       // The second click of a double click on "Dismiss…" lands here.
       button(isBusy ? "Sending…" : label, "danger", (event) => event.detail < 2 && send()),
     );
@@ -154,6 +154,9 @@ export class Foot {
     next?.focus();
   }
 }
+
+/** The beginning of a text, so that what stands behind it is seen too. @param {string} text */
+const brief = (text) => (text.length > 100 ? `${text.slice(0, 100).trimEnd()}…` : text);
 
 /**
  * @param {string} label

@@ -74,7 +74,9 @@ function blocks(lines, passage, depth) {
       const items = list(lines, at, isOrdered);
       const start = isOrdered ? Number.parseInt(text.trimStart()) : null;
       at += items.reduce((sum, item) => sum + item.length, 0);
-      found.push(h(isOrdered ? "ol" : "ul", { start: start === 1 ? null : start }, ...items.map((item) => listItem(item, passage, depth))));
+      const element = h(isOrdered ? "ol" : "ul", { start: start === 1 ? null : start }, ...items.map((item) => listItem(item, passage, depth)));
+      if (start !== null) element.style.setProperty("--digits", String(`${start + items.length - 1}`.length));
+      found.push(element);
     } else if (text.includes("|") && DIVIDER.test(lines[at + 1]?.text ?? "") && lines[at + 1].text.includes("|")) {
       found.push(whole(take(count((line) => line.includes("|"))), table, passage));
     } else {

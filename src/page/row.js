@@ -4,7 +4,7 @@ import { fill, h, icon } from "./dom.js";
 import { hostMark } from "./hosts.js";
 import { firstLine, inline } from "./inline.js";
 import { kindKey, kindName, text, verdict } from "./kinds.js";
-import { age, mode, projectName } from "./words.js";
+import { age, closesSoon, mode, projectName } from "./words.js";
 
 /** @typedef {"open" | "begun" | "undo" | "sending" | "unsent" | "refused" | "settled"} RowState */
 
@@ -12,6 +12,7 @@ export class Row {
   #age = h("span", { class: "age" });
   #state = h("span", { class: "row-state" });
   #text = h("span", { class: "row-text", dir: "auto" });
+  #answer = h("span", { class: "row-answer", dir: "auto", hidden: true });
   #button;
   #undo = h("button", { type: "button", class: "row-undo", hidden: true }, "Undo");
   /** What the row shows now. */
@@ -24,7 +25,7 @@ export class Row {
   constructor(ask, actions) {
     const kind = kindKey(ask);
     const head = h("span", { class: "row-head" }, hostMark(ask), h("bdi", { class: "row-project" }, projectName(ask.project)), kind !== "question" && h("span", { class: "row-kind" }, kindName(kind)), this.#state, this.#age);
-    this.#button = h("button", { type: "button", class: "row", on: { click: actions.open } }, head, this.#text);
+    this.#button = h("button", { type: "button", class: "row", on: { click: actions.open } }, head, this.#text, this.#answer);
     this.#undo.addEventListener("click", actions.undo);
     this.#undo.setAttribute("aria-label", `Undo: ${firstLine(text(ask)).slice(0, 100)}`);
     this.element = h("div", { class: "item" }, this.#button, this.#undo);
@@ -43,7 +44,9 @@ export class Row {
 
   /** Brings the age up to date. @param {Ask} ask */
   tick(ask) {
-    this.#age.textContent = ask.state === "settled" ? "" : age(ask);
+    const left = ask.state === "settled" ? "" : closesSoon(ask);
+    this.#age.textContent = ask.state === "settled" ? "" : left || age(ask);
+    this.#age.classList.toggle("soon", left !== "");
   }
 
   reveal() {
@@ -66,9 +69,11 @@ export class Row {
     fill(this.#state, state === "open" ? ask.racing && icon("terminal") : word);
     this.#state.className = `row-state ${tone}`;
     this.#state.title = state === "open" ? mode(ask).title : "";
-    // The first words say what is asked. What follows is what the person said.
     const more = kindKey(ask) === "question" && ask.questions.length > 1 && h("span", { class: "faint" }, ` (and ${ask.questions.length - 1} more)`);
-    fill(this.#text, inline(firstLine(text(ask))), more, line && h("span", { class: "row-answer" }, ` ${line}`));
+    fill(this.#text, inline(firstLine(text(ask))), more);
+    // What the person said has a line of its own, so that a long question does not push it out.
+    this.#answer.textContent = line;
+    this.#answer.hidden = line === "";
   }
 }
 

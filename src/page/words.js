@@ -36,6 +36,13 @@ export function deadline({ expires_at, racing, origin }, context) {
   return left > 0 ? `closes in ${span(left)}${then ? `, then ${then}` : ""}` : "closing";
 }
 
+/** The time that is left for an answer, if it is less than an hour; otherwise empty. @param {Ask} ask */
+export function closesSoon({ expires_at }) {
+  const left = expires_at ? Date.parse(expires_at) - now() : HOUR;
+  if (left >= HOUR) return "";
+  return left > 0 ? `closes in ${span(left)}` : "closing";
+}
+
 /** @param {AskContext} context */
 function afterwards({ terminal, on_timeout }) {
   if (on_timeout === "defer") return "the run ends, and can be resumed";

@@ -52,7 +52,7 @@ for (const [where, profile] of WIDTHS) {
     const page = await world.page(profile);
     await button(page, "Decline…").click();
     await page.getByText("Decline the form? The server gets no values.").waitFor();
-    await button(page, "Keep").click();
+    await button(page, "Cancel").click();
     await button(page, "Decline…").click();
     await button(page, "Decline").click();
     assert.deepEqual(await asked.reply(), { hookEventName: "Elicitation", action: "decline" });

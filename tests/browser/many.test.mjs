@@ -67,6 +67,21 @@ scenario("wide: after a choice the next one is there, and Undo in the list takes
   assert.deepEqual(await answers(second), { "Question 2?": "SQLite" });
 });
 
+scenario("wide: a row names the answer that is being sent, however long its question is, and a deadline that is near", async (world) => {
+  const long = "A very long question about the database. ".repeat(12).trim();
+  await world.ask([{ ...DATABASE, question: long }], { session: "session-1" });
+  await world.post("/v1/asks", { questions: [numbered(2)], timeout_seconds: 1800 });
+  await world.post("/v1/asks", { questions: [numbered(3)], timeout_seconds: 90_000 });
+  const page = await world.page({ wide: true, unhurried: true });
+  assert.deepEqual(await rows(page).locator(".age").allTextContents(), ["just now", "closes in 29 min", "just now"]);
+  await option(page, "PostgreSQL").click();
+  const item = page.locator(".index .item[data-state=undo]");
+  const answer = item.getByText("PostgreSQL");
+  await answer.waitFor();
+  const [row, line] = await Promise.all([item, answer].map((each) => each.boundingBox()));
+  assert.ok(line.y + line.height <= row.y + row.height && row.height < 100, JSON.stringify({ row, line }));
+});
+
 scenario("keyboard only: twelve asks of all kinds, with at most three keys each", async (world) => {
   const asked = [];
   for (let number = 0; number < 6; number++) asked.push(await ask(world, number));

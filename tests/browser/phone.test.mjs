@@ -79,6 +79,27 @@ scenario("Markdown in questions and descriptions is shown as such, and the answe
   assert.deepEqual(await answers(asked), { [question]: "`a`" });
 });
 
+scenario("390 px: the numbers of a list are not cut off, however long they are", async (world) => {
+  const steps = (first, count) => Array.from({ length: count }, (_, index) => `${first + index}. step`).join("\n");
+  const options = [{ label: "Yes", description: steps(8, 4) }, { label: "No", description: "" }];
+  await world.ask([{ ...DATABASE, question: `In this order?\n\n${steps(1, 14)}\n\nAnd then?\n\n${steps(98, 5)}`, options }]);
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  const lists = page.locator(".card ol");
+  await lists.nth(2).waitFor();
+  const rooms = await lists.evaluateAll((all) => all.map((list) => {
+    const last = Number(list.getAttribute("start") ?? 1) + list.children.length - 1;
+    const number = document.createElement("span");
+    number.style.cssText = "position: absolute; white-space: pre";
+    number.textContent = `${last}. `;
+    list.lastElementChild.append(number);
+    const { width } = number.getBoundingClientRect();
+    number.remove();
+    return { last, width, room: Number.parseFloat(getComputedStyle(list).paddingInlineStart) };
+  }));
+  assert.deepEqual(rooms.map(({ last }) => last).sort((a, b) => a - b), [11, 14, 102]);
+  for (const { last, width, room } of rooms) assert.ok(width > 0 && room >= width, `${last} needs ${width} px and has ${room}`);
+});
+
 scenario("To the terminal is offered where a terminal waits, and can be taken back", async (world) => {
   const alone = await world.ask([DATABASE], { session: "alone", env: { CLAUDE_CODE_SESSION_ATTENDED: "0" } });
   const page = await world.page();
@@ -117,6 +138,73 @@ scenario("what the agent said before: two lines at first, all on a tap, and noth
   assert.ok((await text.evaluate((element) => element.clientHeight)) > 8 * line);
   await second.locator(".question").waitFor();
   assert.equal(await second.locator(".said:visible").count(), 0);
+});
+
+/** Whether a box ends in the middle of a line of its text. */
+const cutsLine = (box) => box.evaluate((element) => {
+  const { bottom } = element.getBoundingClientRect();
+  const range = document.createRange();
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const lines = [];
+  while (walker.nextNode()) {
+    range.selectNode(walker.currentNode);
+    lines.push(...range.getClientRects());
+  }
+  return lines.some((line) => line.width > 0 && line.top < bottom - 2 && line.bottom > bottom + 2);
+});
+
+scenario("a text is cut between two lines, and not through one", async (world) => {
+  const said = "A paragraph with `code` in it.\n\nA second one.\n\n```\na third\n```\n\n- and\n- a\n- list";
+  const question = Array.from({ length: 20 }, (_, line) => `Part ${line} with \`code\`.`).join("\n\n");
+  await world.ask([{ ...DATABASE, question }], { extra: await world.transcript(said, "orders") });
+  for (const phone of [true, false]) {
+    const page = await world.page({ phone });
+    for (const box of [page.locator(".said-text.clamped"), page.locator(".text.clamped")]) {
+      await box.waitFor();
+      assert.ok(!(await cutsLine(box)), phone ? "on a phone" : "on a desk");
+    }
+  }
+});
+
+scenario("390 px: what is about to be sent can be read, however long it is, and Undo and Send are below it", async (world) => {
+  const options = [{ label: "Tonight at two, when nobody is there (Recommended)", description: "" }, { label: "word ".repeat(60).trim(), description: "" }];
+  await world.ask([{ ...DATABASE, options }]);
+  const page = await world.page({ phone: true, unhurried: true, viewport: { width: 390, height: 800 } });
+  const pending = page.locator(".pending");
+  const isCut = () => pending.evaluate((element) => element.scrollHeight > element.clientHeight + 2);
+  await option(page, "Tonight").tap();
+  await pending.waitFor();
+  assert.ok(!(await isCut()));
+  await page.getByRole("button", { name: "Undo" }).tap();
+  await option(page, "word").tap();
+  await page.getByText(/word…\s*…$/).waitFor();
+  const [text, undo, send] = await Promise.all([pending, page.getByRole("button", { name: "Undo" }), page.getByRole("button", { name: "Send now" })].map((each) => each.boundingBox()));
+  assert.ok(undo.y >= text.y + text.height && undo.y === send.y && send.x + send.width > 350, JSON.stringify({ text, undo, send }));
+});
+
+scenario("390 px: the field for a reason takes the whole line, and the button that dismisses is at the end", async (world) => {
+  await world.ask([DATABASE]);
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  await page.getByRole("button", { name: "Dismiss…" }).tap();
+  const [field, cancel, dismiss] = await Promise.all([page.getByLabel("Reason"), page.getByRole("button", { name: "Cancel" }), page.getByRole("button", { name: "Dismiss", exact: true })].map((each) => each.boundingBox()));
+  assert.ok(field.width > 300 && cancel.y === dismiss.y && cancel.x < 60 && dismiss.x + dismiss.width > 350, JSON.stringify({ field, cancel, dismiss }));
+});
+
+scenario("390 px: an entry of the history begins with project, outcome and time in one line", async (world) => {
+  const asked = await world.ask([DATABASE]);
+  await world.post(`/v1/asks/${asked.key}/answer`, { answers: { [DATABASE.question]: "SQLite" } });
+  await world.receive(asked, [DATABASE], { [DATABASE.question]: "SQLite" });
+  const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });
+  await page.getByRole("link", { name: "History" }).tap();
+  const entry = page.locator(".entry");
+  await entry.getByText("received by Claude").waitFor();
+  const middle = async (selector) => {
+    const { y, height } = await entry.locator(selector).boundingBox();
+    return y + height / 2;
+  };
+  const first = await middle(".project");
+  for (const selector of [".outcome", "time", ".copy"]) assert.ok(Math.abs((await middle(selector)) - first) < 4, selector);
+  assert.ok((await middle(".entry-how")) > first + 10);
 });
 
 scenario("first run: three steps with their state, which are gone for good when they are done", async (world) => {
