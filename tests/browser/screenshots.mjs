@@ -16,12 +16,33 @@ const prefer = (family) => `<match><test name="family"><string>${family}</string
 await fs.writeFile(fonts, `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><include ignore_missing="yes">/etc/fonts/fonts.conf</include>${prefer("system-ui")}${prefer("sans-serif")}</fontconfig>`);
 process.env.FONTCONFIG_FILE = fonts;
 
+/** Takes a picture of the page as it is. */
+const shootHere = async (page, name, full = false) => {
+  // What has just come into view is painted only in the frame after the next one.
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(painted)))));
+  await page.screenshot({ path: path.join(out, `${name}.png`), fullPage: full, animations: "disabled" });
+};
+
+/** Takes a picture of the page from its top, with nothing under the pointer or in focus. */
 const shoot = async (page, name, full = false) => {
   await page.evaluate(() => /** @type {any} */ (document.activeElement)?.blur());
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: path.join(out, `${name}.png`), fullPage: full });
+  await shootHere(page, name, full);
 };
+
+/** Shows open asks as if they had come one after the other within the last hours. */
+async function spread(page) {
+  await page.route(/\/v1\/asks$/, async (route) => {
+    const response = await route.fetch();
+    const list = await response.json();
+    // The newest one comes first.
+    const ages = [1, 3, 8, 12, 17, 22, 29, 38, 41, 52, 74, 131];
+    for (const [index, ask] of list.asks.entries()) ask.opened_at = new Date(Date.parse(ask.opened_at) - ages[index] * 60_000).toISOString();
+    await route.fulfill({ response, json: list });
+  });
+  await page.reload();
+}
 
 async function withWorld(body) {
   const world = await PageWorld.create();
@@ -65,14 +86,16 @@ await withWorld(async (world) => {
   await askTwelve(world);
   for (const scheme of ["light", "dark"]) {
     const page = await world.page({ colorScheme: scheme, viewport: { width: 1280, height: 820 } });
+    await spread(page);
     await page.locator(".branch:visible").first().waitFor();
     await shoot(page, scheme);
   }
   const phone = await world.page({ ...PHONE, colorScheme: "light" });
+  await spread(phone);
   await phone.locator(".branch:visible").first().waitFor();
   await shoot(phone, "phone");
   await phone.locator(".card .row").first().scrollIntoViewIfNeeded();
-  await phone.screenshot({ path: path.join(out, "phone-rows.png") });
+  await shootHere(phone, "phone-rows");
 });
 
 await withWorld(async (world) => {
@@ -92,12 +115,13 @@ await withWorld(async (world) => {
   // The keyboard takes the lower half of the screen, and the browser makes the page smaller for it.
   await page.setViewportSize({ width: 390, height: 440 });
   await page.keyboard.type("SQLite now, and PostgreSQL when there is a second machine");
-  await page.screenshot({ path: path.join(out, "writing.png") });
+  await shootHere(page, "writing");
 });
 
 await withWorld(async (world) => {
   await askTwelve(world);
   const page = await world.page({ colorScheme: "light", viewport: { width: 1000, height: 620 } });
+  await spread(page);
   const { asks } = await world.get("/v1/asks");
   const open = (header) => asks.find(({ kind, questions }) => kind === "question" && questions[0].header === header);
   await page.locator(".card").nth(11).waitFor({ state: "attached" });
@@ -110,7 +134,7 @@ await withWorld(async (world) => {
   await page.locator(".many-ended").waitFor();
   await page.locator(".card.settled", { hasText: "SQLite" }).waitFor();
   await page.evaluate(() => scrollTo(0, document.querySelectorAll(".card.settled")[1].getBoundingClientRect().top + scrollY - 240));
-  await page.screenshot({ path: path.join(out, "settled.png") });
+  await shootHere(page, "settled");
 });
 
 await withWorld(async (world) => {
