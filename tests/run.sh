@@ -12,9 +12,10 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-all_parts=(unit integration fleet api-description clients static-hook costs real-client page install)
-parts=("$@")
-if [[ $# -eq 0 ]]; then parts=("${all_parts[@]}"); fi
+# Parts that build with cargo, and parts that only use the programs. One of each runs at the same time: most tests wait most of the time.
+building_parts=(unit integration fleet static-hook costs install)
+using_parts=(api-description clients real-client page)
+extra_parts=(compatibility)
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 
@@ -44,28 +45,48 @@ setup() {
 
 musl_target="$(uname -m)-unknown-linux-musl"
 target_dir=${CARGO_TARGET_DIR:-target}
-export ANSWERBACK_BIN_DIR=$target_dir/debug
 # Most tests wait for something most of the time, so twice as many as there are processors run at once.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 
+# The packages come before the tests: apt-get works for one at a time.
+install_for() {
+    case $1 in
+        unit) install_postgres ;;
+        integration) install_postgres && install_command zsh zsh && install_command fish fish ;;
+        fleet) install_postgres && install_fleet_tools ;;
+        api-description | clients) install_venv ;;
+        # Without it, the part says that it is skipped.
+        costs) install_command valgrind valgrind || true ;;
+        real-client) install_postgres && install_venv ;;
+        page) install_command chromium chromium && install_command firefox-esr firefox-esr ;;
+    esac
+}
+
 run_part() {
     case $1 in
-        unit) install_postgres && limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
-        integration) install_postgres && install_command zsh zsh && install_command fish fish && cargo build && limited cargo test --test integration ;;
-        fleet) install_postgres && install_fleet_tools && cargo build && limited cargo test --test fleet -- --nocapture && tests/install_fleet.sh ;;
-        api-description) install_venv && cargo build && tests/api_description/run.sh ;;
-        clients) install_venv && cargo build && tests/clients/run.sh ;;
+        unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
+        integration) limited cargo test --test integration ;;
+        fleet) limited cargo test --test fleet -- --nocapture && tests/install_fleet.sh ;;
+        api-description) tests/api_description/run.sh ;;
+        clients) tests/clients/run.sh ;;
         static-hook) static_hook ;;
         costs) tests/costs/run.sh --self-test ;;
-        real-client) install_postgres && install_venv && cargo build && tests/real_client/run.sh && tests/plugin.sh ;;
-        page) install_command chromium chromium && install_command firefox-esr firefox-esr && cargo build && tests/browser/run.sh ;;
+        real-client) tests/real_client/run.sh && tests/plugin.sh ;;
+        page) tests/browser/run.sh ;;
         install) tests/install_toolchain.sh && tests/install.sh ;;
-        compatibility) cargo build && tests/real_client/compatibility.sh --check ;;
-        *)
-            echo "error: there is no part called $1 (${all_parts[*]} compatibility)" >&2
-            return 2
-            ;;
+        compatibility) tests/real_client/compatibility.sh --check ;;
     esac
+}
+
+# Builds the programs, and keeps a copy: cargo replaces its own while other tests are built.
+provide_programs() {
+    local program
+    export ANSWERBACK_BIN_DIR=$target_dir/tested
+    cargo build && mkdir -p "$ANSWERBACK_BIN_DIR" || return 1
+    for program in answerback answerback-hook; do
+        cp "$target_dir/debug/$program" "$ANSWERBACK_BIN_DIR/.$program.new" && mv -f "$ANSWERBACK_BIN_DIR/.$program.new" "$ANSWERBACK_BIN_DIR/$program" ||
+            return 1
+    done
 }
 
 # limited COMMAND...: ends a command that hangs, so that the other parts run all the same. It is far more time than the tests need.
@@ -128,20 +149,88 @@ static_hook() {
     echo "static: $(stat -c %s "$hook") bytes, fails open"
 }
 
-setup || exit 1
-summary=() passed=0 failed=0
+# is_one_of WORD WORD...
+is_one_of() {
+    local word
+    for word in "${@:2}"; do
+        if [[ $word == "$1" ]]; then return 0; fi
+    done
+    return 1
+}
+
+# run_parts HOW PART...: runs them one after the other. With `aside`, each writes what it says when it has ended.
+run_parts() {
+    local how=$1 part started verdict
+    shift
+    for part in "$@"; do
+        started=$SECONDS verdict=ok
+        if [[ $how == aside ]]; then
+            printf '%s begins\n' "$part"
+            run_part "$part" >"$scratch/$part.log" 2>&1 || verdict=FAILED
+            # One speaks at a time.
+            until mkdir "$scratch/speaking" 2>/dev/null; do sleep 0.1; done
+            say "$part"
+            cat "$scratch/$part.log"
+            rmdir "$scratch/speaking"
+        else
+            say "$part"
+            run_part "$part" || verdict=FAILED
+        fi
+        printf '%-15s %-7s %4d s\n' "$part" "$verdict" $((SECONDS - started)) >"$scratch/$part.verdict"
+    done
+}
+
+# end_tree PROCESS: ends it and everything that it has started.
+end_tree() {
+    local child
+    for child in $(pgrep -P "$1"); do end_tree "$child"; done
+    kill "$1" 2>/dev/null
+}
+
+# shellcheck disable=SC2317 # the trap calls it
+interrupted() {
+    local lane
+    for lane in "${lanes[@]}"; do end_tree "$lane"; done
+    exit 130
+}
+
+parts=("$@")
+if [[ $# -eq 0 ]]; then parts=("${building_parts[@]}" "${using_parts[@]}"); fi
+building=() using=()
 for part in "${parts[@]}"; do
-    say "$part"
-    started=$SECONDS
-    if run_part "$part"; then
-        passed=$((passed + 1)) verdict=ok
+    if is_one_of "$part" "${building_parts[@]}"; then
+        building+=("$part")
+    elif is_one_of "$part" "${using_parts[@]}" "${extra_parts[@]}"; then
+        using+=("$part")
     else
-        failed=$((failed + 1)) verdict=FAILED
+        echo "error: there is no part called $part (${building_parts[*]} ${using_parts[*]} ${extra_parts[*]})" >&2
+        exit 2
     fi
-    summary+=("$(printf '%-15s %-7s %4d s' "$part" "$verdict" $((SECONDS - started)))")
 done
 
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+setup || exit 1
+for part in "${parts[@]}"; do install_for "$part" || exit 1; done
+provide_programs || exit 1
+
+lanes=()
+if ((${#building[@]} > 0 && ${#using[@]} > 0)); then
+    trap interrupted INT TERM
+    run_parts aside "${building[@]}" &
+    lanes+=($!)
+    run_parts aside "${using[@]}" &
+    lanes+=($!)
+    wait
+else
+    run_parts here "${parts[@]}"
+fi
+
 say "summary"
-printf '%s\n' "${summary[@]}"
-printf '\nparts: %d passed, %d failed\n' "$passed" "$failed"
-[[ $failed -eq 0 ]]
+passed=0
+for part in "${parts[@]}"; do
+    cat "$scratch/$part.verdict"
+    if [[ $(<"$scratch/$part.verdict") == *" ok "* ]]; then passed=$((passed + 1)); fi
+done
+printf '\nparts: %d passed, %d failed\n' "$passed" $((${#parts[@]} - passed))
+[[ $passed -eq ${#parts[@]} ]]
