@@ -65,7 +65,7 @@ export class AwayLine {
 
 /** @param {Away} note */
 function line({ project, words, kinds, until }) {
-  const what = kinds.map((kind) => PLURALS[kind] ?? kind).join(", ");
+  const what = new Intl.ListFormat("en").format(kinds.map((kind) => PLURALS[kind] ?? kind));
   const where = project && [" of ", h("bdi", { title: project }, projectName(project))];
   return h("p", {}, icon("clock"), h("span", {}, `Away until ${moment(until)}: ${what}`, ...(where || []), " get your words ", h("q", { dir: "auto" }, words)));
 }

@@ -1,6 +1,6 @@
 // What a call of a tool would do: where, with what, and all of it.
 
-import { diffRows, diffSize } from "./diff.js";
+import { diffDigits, diffRows, diffSize } from "./diff.js";
 import { copy, h, icon } from "./dom.js";
 import { Fold } from "./fold.js";
 import { treeRows } from "./tree.js";
@@ -69,6 +69,7 @@ export class CallView {
     const body = h("tbody", { tabindex: -1 });
     const fold = this.#fold(body, diffRows(diff));
     const table = h("table", { class: "diff" }, h("caption", { class: "unseen" }, "The change, line by line"));
+    table.style.setProperty("--digits", String(diffDigits(diff)));
     body.replaceWith(table);
     table.append(body);
     return fold.element;

@@ -41,6 +41,8 @@ export class Card {
   #context = null;
   #age = h("span", { class: "age" });
   #deadline = h("span", { class: "deadline" });
+  /** A form may break rules that only the daemon knows. The person goes on when it has taken the form. */
+  #waitsForDaemon = false;
   #error = h("p", { class: "error", role: "alert", hidden: true });
   /** @type {Head | null} */
   #head = null;
@@ -130,6 +132,7 @@ export class Card {
 
   /** Brings the times up to date. */
   tick() {
+    // The row and the card say the same.
     this.#age.textContent = age(this.ask);
     this.#deadline.textContent = deadline(this.ask, this.#context);
     this.row.tick(this.ask);
@@ -275,6 +278,7 @@ export class Card {
   #showState() {
     const { step } = this.sending;
     const state = this.#isSettled ? "settled" : step !== "open" ? step : !this.#error.hidden ? "refused" : this.isBegun ? "begun" : "open";
+    this.tick();
     this.row.show(this.ask, state, state === "open" ? "" : this.#pending.slice(0, 100));
   }
 
@@ -312,8 +316,9 @@ export class Card {
     // A dismissal that is taken back goes on where it was.
     if (sent?.how !== "dismiss") this.foot.putReasonAside();
     this.#error.hidden = true;
+    this.#waitsForDaemon = sent?.how === "answer" && kindKey(this.ask) === "form";
     this.sending.now(sent);
-    this.listener.passed(this);
+    if (!this.#waitsForDaemon) this.listener.passed(this);
   }
 
   /** @param {string} text */
@@ -327,6 +332,7 @@ export class Card {
   #failed(problem) {
     const { ask } = problem;
     if (ask?.id === this.id && ask.state === "settled") return this.update(ask);
+    this.#waitsForDaemon = false;
     // First the fields take input again, because one of them gets the focus.
     const isAtField = kindKey(this.ask) === "form" && problem.errors.length > 0;
     this.#complain(isAtField ? "Not sent. A value does not fit its field." : `Not sent. ${problem.message} ${problem.hint}`);
@@ -361,6 +367,7 @@ export class Card {
     const isBusy = step === "sending" || step === "unsent";
     const { hasFocus } = this;
     this.element.dataset.phase = step;
+    if (step === "undo") this.element.style.setProperty("--since", String(Math.round(performance.now() - this.chosenAt)));
     this.form.element.inert = isBusy;
     this.foot.show({ phase: step, canRelease: Boolean(this.#context?.terminal) && !this.ask.racing && !this.ask.deferred, pending: this.#pending });
     // If the control with the focus is gone, the next key would go to another card. An inert control loses the focus only later.
@@ -393,6 +400,7 @@ export class Card {
     if (isFirst) {
       announce(end.spoken);
       this.listener.settled(this.ask);
+      if (this.#waitsForDaemon) this.listener.passed(this);
     }
     clearTimeout(this.#timer);
     // The person closes the card if a text of theirs was not sent, or if something went wrong.

@@ -18,6 +18,12 @@ export function diffRows({ hunks }) {
   return hunks.flatMap((hunk, index) => [...(index > 0 ? [gap()] : []), ...hunkRows(hunk)]);
 }
 
+/** How many digits the largest number of a line has. @param {Diff} diff */
+export function diffDigits({ hunks }) {
+  const ends = hunks.flatMap(({ old, new: now, lines }) => [old ?? 0, now ?? 0].map((start) => start + lines.length));
+  return String(Math.max(99, ...ends)).length;
+}
+
 /** How much changes, in one line. @param {Diff} diff */
 export function diffSize({ isNew, replacesUnseen, hunks }) {
   const count = (/** @type {string} */ sign) => hunks.flatMap(({ lines }) => lines).filter((line) => line.startsWith(sign)).length;

@@ -45,7 +45,11 @@ export class Editor {
 
   open() {
     this.element.hidden = false;
-    this.#field.focus();
+    // The caret is at the end of a text that was put in. The person begins to read at the beginning.
+    this.#field.setSelectionRange(0, 0);
+    this.#field.scrollTop = 0;
+    this.#field.focus({ preventScroll: true });
+    this.element.scrollIntoView({ block: "nearest" });
   }
 
   /** Puts the agent's text back. */

@@ -97,11 +97,12 @@ export class Foot {
     );
   }
 
-  /** @param {string} pending */
+  /** The state comes first: it must not be cut off, however long the words are. @param {string} pending */
   #showUnsent(pending) {
     fill(
       this.element,
-      h("span", { class: "pending", role: "status" }, h("bdi", {}, h("strong", {}, brief(pending))), " is not sent yet. The page sends it as soon as it reaches the daemon."),
+      h("span", { class: "unsent-state", role: "status" }, "Not sent yet. The page sends it as soon as it reaches the daemon."),
+      h("span", { class: "pending", dir: "auto" }, h("strong", {}, brief(pending))),
       button("Do not send", "", () => this.actions.undo()),
     );
   }
@@ -122,7 +123,7 @@ export class Foot {
   /** @param {boolean} isBusy */
   #showReason(isBusy) {
     const { label, question } = this.form.dismissal ?? { label: "Dismiss", question: null };
-    const field = h("input", { type: "text", placeholder: "Why? (the agent will see this)", "aria-label": "Reason", dir: "auto" });
+    const field = h("input", { type: "text", placeholder: "Why? Whoever asked will see this", "aria-label": "Reason", dir: "auto" });
     field.value = this.reason;
     const send = () => this.actions.dismiss(field.value.trim());
     field.addEventListener("input", () => {

@@ -8,7 +8,7 @@ const KEYS = [
   ["1 … 9", "choose an option of the current question"],
   ["↑ ↓", "move between options"],
   ["Tab", "move between questions, fields and buttons"],
-  ["Space", "choose an option, or undo that"],
+  ["Space", "choose an option, or clear it"],
   ["Enter", "choose an option; send the chosen one at once, or go to the button that approves"],
   ["Ctrl Enter", "send what is chosen or written"],
   ["u Esc", "take back a choice before it is sent"],

@@ -1,10 +1,12 @@
 // The person's preferences in this browser.
 
 import { signOut, version } from "./api.js";
-import { announce, dialog, h } from "./dom.js";
+import { dialog, h } from "./dom.js";
 import { lasting } from "./storage.js";
 
 const STORED = "answerback.preferences";
+/** The colours of the page, as in base.css. */
+const BARS = { light: "#f6f5f1", dark: "#141517" };
 
 /** @typedef {{ theme: "auto" | "light" | "dark", notify: boolean, sound: boolean }} Preferences */
 
@@ -27,6 +29,11 @@ export function applyTheme() {
   const { theme } = preferences();
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
+  // Phones colour the bar above the page with it.
+  for (const meta of document.querySelectorAll("meta[name=theme-color]")) {
+    const scheme = theme === "auto" ? (meta.getAttribute("media")?.includes("dark") ? "dark" : "light") : theme;
+    meta.setAttribute("content", BARS[scheme]);
+  }
 }
 
 export function showSettings() {
@@ -42,7 +49,7 @@ export function showSettings() {
     toggle("notify", "Notify me in this browser", now.notify, askForNotifications),
     toggle("sound", "Play a sound", now.sound, async () => {
       (await import("./attention.js")).chime();
-      return true;
+      return "";
     }),
     h("footer", {}, about, leave),
   );
@@ -56,25 +63,27 @@ export function showSettings() {
  * @param {"notify" | "sound"} name
  * @param {string} label
  * @param {boolean} isOn
- * @param {() => Promise<boolean>} turnOn
+ * @param {() => Promise<string>} turnOn returns why it cannot be turned on; empty if it can
  */
 function toggle(name, label, isOn, turnOn) {
   const box = h("input", { type: "checkbox", id: name, role: "switch", checked: isOn });
+  const problem = h("p", { class: "fault", role: "status" });
   box.addEventListener("change", async () => {
-    if (box.checked) box.checked = await turnOn();
+    problem.textContent = box.checked ? await turnOn() : "";
+    if (problem.textContent) box.checked = false;
     prefer({ [name]: box.checked });
   });
-  return h("div", { class: "setting" }, h("label", { for: name }, label), box);
+  return h("div", {}, h("div", { class: "setting" }, h("label", { for: name }, label), box), problem);
 }
 
+/** Returns why the browser does not notify; empty if it does. */
 async function askForNotifications() {
   try {
-    if ((await Notification.requestPermission()) !== "granted") return false;
+    if ((await Notification.requestPermission()) !== "granted") return "The browser blocks notifications of this page. Allow them in its settings for this site.";
     // Some browsers grant the permission, but throw here. There is no other way to find out.
     new Notification("Answerback", { body: "You will be notified of questions like this.", icon: "/page/icon-192.png", tag: "answerback" });
-    return true;
+    return "";
   } catch {
-    announce("This browser does not let the page notify you");
-    return false;
+    return "This browser does not let the page notify you.";
   }
 }

@@ -35,6 +35,8 @@ export function textarea(value, placeholder, label, input) {
     grow();
     input();
   });
+  // A text that is there from the beginning has a height once it is on the page.
+  new ResizeObserver(grow).observe(field);
   return field;
 }
 

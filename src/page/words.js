@@ -114,7 +114,7 @@ export const OUTCOMES = {
  */
 export function ending({ kind, by }, word) {
   if (kind === "withdrawn" && by?.channel === "hub") return "Withdrawn: nothing was heard from the machine that asked";
-  if (kind === "withdrawn") return "Withdrawn: the agent no longer waits";
+  if (kind === "withdrawn") return "Withdrawn: nobody waits for it any more";
   if (kind === "expired") return "Expired: nobody answered in time";
   if (kind === "answered_in_terminal") return word === OUTCOMES[kind] ? word : `${word} in the terminal`;
   return [word, place(by)].filter(Boolean).join(" ");

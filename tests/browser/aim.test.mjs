@@ -138,7 +138,7 @@ scenario("a dismissal that could not be sent is not for the next question with t
   await page.getByLabel("Reason").fill("no");
   await page.route("**/dismiss", (route) => route.abort());
   await page.keyboard.press("Enter");
-  await page.getByText("the dismissal is not sent yet.").waitFor();
+  await page.locator(".card-foot", { hasText: /Not sent yet\..*the dismissal/ }).waitFor();
   first.child.kill("SIGTERM");
   await world.settled(first.key);
   await page.context().setOffline(true);

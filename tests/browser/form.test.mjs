@@ -1,5 +1,6 @@
 // Forms of MCP servers on the page: fields, values that the daemon refuses, and addresses to open.
 import assert from "node:assert/strict";
+import { DATABASE } from "../lib/questions.mjs";
 import { SCHEMA } from "./lib/waits.mjs";
 import { Elsewhere } from "./lib/elsewhere.mjs";
 import { scenario } from "./lib/world.mjs";
@@ -91,6 +92,22 @@ for (const [where, profile] of WIDTHS) {
     }
   });
 }
+
+scenario("wide: a form that is refused stays where it is, and one that is taken makes room for the next question", async (world) => {
+  const { port } = SCHEMA.properties;
+  const asked = await world.form({ requested_schema: { type: "object", required: ["port"], properties: { port } } });
+  await world.ask([DATABASE], { session: "session-2" });
+  const page = await world.page({ wide: true });
+  await page.getByLabel("Port").fill("70000");
+  await button(page, "Send the form").click();
+  await page.locator(".card:visible .fault", { hasText: "Must be at most 65535." }).waitFor();
+  await page.locator(".card:visible").getByText("Not sent. A value does not fit its field.").waitFor();
+  await page.getByLabel("Port").fill("8443");
+  await button(page, "Send the form").click();
+  assert.deepEqual((await asked.reply()).content, { port: 8443 });
+  await page.locator(".card:visible", { hasText: DATABASE.question }).waitFor();
+  world.complaints = world.complaints.filter((text) => !text.includes("status of 422"));
+});
 
 scenario("an address is declined", async (world) => {
   const asked = await world.form({ url: "https://pay.example.org/" });

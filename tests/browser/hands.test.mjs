@@ -125,13 +125,13 @@ scenario("a failed answer keeps its button, a failed dismissal its reason", asyn
   await page.route("**/v1/asks/*/*", (route) => route.abort());
   await option(page, "SQLite").click();
   await page.getByRole("button", { name: "Send now" }).click();
-  await page.getByText("SQLite is not sent yet.").waitFor();
+  await page.locator(".card-foot", { hasText: /Not sent yet\..*SQLite/ }).waitFor();
   await page.getByRole("button", { name: "Do not send" }).click();
   await page.getByRole("button", { name: "Send answer" }).waitFor();
   await page.getByRole("button", { name: "Dismiss…" }).click();
   await page.getByLabel("Reason").fill("Ask somebody else.");
   await page.keyboard.press("Enter");
-  await page.getByText("the dismissal is not sent yet.").waitFor();
+  await page.locator(".card-foot", { hasText: /Not sent yet\..*the dismissal/ }).waitFor();
   await page.getByRole("button", { name: "Do not send" }).click();
   assert.equal(await page.getByLabel("Reason").inputValue(), "Ask somebody else.");
   await page.unroute("**/v1/asks/*/*");
@@ -214,6 +214,17 @@ scenario("a browser that cannot notify shows questions all the same", async (wor
   await page.locator(".card", { hasText: DATABASE.question }).waitFor();
   await page.waitForFunction(() => /** @type {any} */ (Notification).tries > 0);
   await live(page).waitFor();
+});
+
+scenario("a browser that blocks notifications says so where they are turned on", async (world) => {
+  const page = await world.page();
+  await page.evaluate(() => {
+    Notification.requestPermission = async () => "denied";
+  });
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Notify me in this browser").click();
+  await page.getByRole("dialog").getByText("The browser blocks notifications of this page.").waitFor();
+  assert.equal(await page.getByLabel("Notify me in this browser").isChecked(), false);
 });
 
 scenario("times are told in the daemon's clock", async (world) => {

@@ -106,6 +106,8 @@ for (const [where, browser, profile] of PLACES) {
     const entry = page.locator(".entry");
     await entry.locator(".machine:visible", { hasText: "build-7" }).waitFor();
     const search = page.getByRole("search");
+    const { width } = await search.getByLabel("Search").boundingBox();
+    assert.ok(width > 200, `the field for a search is ${width} px wide`);
     assert.deepEqual(await optionsOf(search.getByLabel("Machine")), ["All machines", "build-7", here].sort());
     await search.getByLabel("Machine").selectOption(here);
     await page.getByText("Nothing was found.").waitFor();

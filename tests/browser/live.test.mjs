@@ -121,7 +121,7 @@ scenario("withdrawn by the agent: the card says so and leaves", async (world) =>
   const asked = await world.ask([DATABASE]);
   const page = await world.page();
   asked.child.kill("SIGTERM");
-  await page.locator(".card.settled", { hasText: "the agent no longer waits" }).waitFor();
+  await page.locator(".card.settled", { hasText: "nobody waits for it any more" }).waitFor();
   await page.locator(".empty h2").waitFor();
 });
 
@@ -161,7 +161,7 @@ scenario("without a daemon an answer is kept, and sent when it is back", async (
   await page.getByText("The daemon does not answer.").waitFor();
   await option(page, "SQLite").click();
   await page.getByRole("button", { name: "Send now" }).click();
-  await page.getByText("SQLite is not sent yet. The page sends it as soon as it reaches the daemon.").waitFor();
+  await page.getByText("Not sent yet. The page sends it as soon as it reaches the daemon.").waitFor();
   await world.startDaemon();
   const back = performance.now();
   await page.locator("#connection[data-state=live]").waitFor();
@@ -178,7 +178,7 @@ scenario("an answer that could not be sent is not sent after somebody else has a
   await world.killDaemon();
   await page.getByLabel("Another answer").fill("Mongo");
   await page.getByRole("button", { name: "Send answer" }).click();
-  await page.getByText("Mongo is not sent yet.").waitFor();
+  await page.locator(".card-foot", { hasText: /Not sent yet\..*Mongo/ }).waitFor();
   // The page finds the daemon only after the other answer is there.
   await page.context().setOffline(true);
   await world.startDaemon();

@@ -216,6 +216,27 @@ scenario("many outcomes take one line each, and name the question and the answer
   assert.ok(heights.length === 3 && heights.every((height) => height < 64), heights.join());
 });
 
+for (const width of [390, 1024]) {
+  scenario(`${width} px: many outcomes of long questions stay within their cards`, async (world) => {
+    const questions = [1, 2, 3, 4].map((number) => numbered(number, { ...DATABASE, question: "" })).map((each) => ({ ...each, question: `${each.question} ${"and so on ".repeat(12)}`.trim() }));
+    const asked = [];
+    for (const question of questions) asked.push(await world.post("/v1/asks", { questions: [question] }));
+    const page = await world.page({ phone: width === 390, viewport: { width, height: 800 } });
+    await page.locator(".card").nth(3).waitFor({ state: "attached" });
+    for (const index of [0, 1, 2]) {
+      await page.locator(".card").nth(index).getByLabel("Another answer").fill("draft");
+      await world.post(`/v1/asks/${asked[index].key}/answer`, { answers: { [questions[index].question]: "PostgreSQL" } });
+      await page.locator(".card").nth(index).locator(".ended").waitFor();
+    }
+    for (const part of [".ended-answer", ".ended .icon-button"]) {
+      const ends = await page.locator(`.card.settled ${part}`).evaluateAll((all) => all.map((element) => element.getBoundingClientRect().right));
+      assert.ok(ends.length === 3 && ends.every((end) => end < width), `${part}: ${ends.join()}`);
+    }
+    const answers = await page.locator(".ended-answer").evaluateAll((all) => all.map((element) => element.scrollWidth <= element.clientWidth + 1));
+    assert.deepEqual(answers, [true, true, true], "an answer that is short is whole");
+  });
+}
+
 scenario("500 asks in a list: no key is dropped, and a filter shows its part", async (world) => {
   const open = Array.from({ length: 500 }, (_, index) => world.post("/v1/asks", { questions: [numbered(index, NAME)], project: index % 5 === 0 ? "/home/me/radio" : "/home/me/shop" }));
   const asked = (await Promise.all(open)).sort((a, b) => a.id - b.id);

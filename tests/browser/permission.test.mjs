@@ -184,6 +184,19 @@ scenario("an edit of a file is shown line by line with both numbers and signs, a
   assert.deepEqual((await decision(asked)).updatedInput, { ...input, new_string: "line 20, rewritten" });
 });
 
+scenario("numbers of lines stay in one line, however large they are", async (world) => {
+  const file = path.join(world.project, "long.js");
+  await fs.writeFile(file, Array.from({ length: 12_400 }, (_, index) => `line ${index + 1}\n`).join(""));
+  await world.permission("Edit", { file_path: file, old_string: "line 12345\n", new_string: "another line\n" });
+  for (const phone of [false, true]) {
+    const page = await world.page({ phone });
+    const number = page.locator(".diff .number", { hasText: "12345" }).first();
+    await number.waitFor();
+    const isWhole = await number.evaluate((cell) => cell.scrollWidth <= cell.clientWidth && cell.getBoundingClientRect().height < 30);
+    assert.ok(isWhole, phone ? "on a phone" : "on a desk");
+  }
+});
+
 scenario("a new file, and its content changed", async (world) => {
   const input = { file_path: "/home/me/shop/new.txt", content: "one\ntwo\n" };
   const asked = await world.permission("Write", input);

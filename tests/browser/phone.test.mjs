@@ -182,6 +182,19 @@ scenario("390 px: what is about to be sent can be read, however long it is, and 
   assert.ok(undo.y >= text.y + text.height && undo.y === send.y && send.x + send.width > 350, JSON.stringify({ text, undo, send }));
 });
 
+scenario("320 px: that an answer is not sent yet can be read, however long the answer is", async (world) => {
+  await world.post("/v1/asks", { questions: [NAME] });
+  const page = await world.page({ phone: true, viewport: { width: 320, height: 700 } });
+  await page.route("**/answer", (route) => route.abort());
+  await page.getByLabel("Your answer").fill("words ".repeat(40).trim());
+  await page.getByRole("button", { name: "Send answer" }).tap();
+  const state = page.getByText("Not sent yet. The page sends it as soon as it reaches the daemon.");
+  await state.waitFor();
+  assert.ok(await state.evaluate((element) => element.scrollHeight <= element.clientHeight + 2));
+  await page.getByRole("button", { name: "Do not send" }).tap();
+  world.complaints = world.complaints.filter((text) => !text.includes("ERR_FAILED"));
+});
+
 scenario("390 px: the field for a reason takes the whole line, and the button that dismisses is at the end", async (world) => {
   await world.ask([DATABASE]);
   const page = await world.page({ phone: true, viewport: { width: 390, height: 800 } });

@@ -108,6 +108,14 @@ scenario("keyboard: every passage can be commented on, and no single key approve
   assert.match((await decision(asked)).message, /1\. On line 3 of the plan:\\n> - two\\nWhy two\?/);
 });
 
+scenario("a plan that is edited is shown from its beginning", async (world) => {
+  await world.plan(`# Start\n\n${Array.from({ length: 120 }, (_, index) => `- step ${index}`).join("\n")}`);
+  const page = await world.page();
+  await button(page, "Edit the plan").click();
+  const field = page.getByLabel("The plan that is carried out instead");
+  assert.deepEqual(await field.evaluate((area) => [/** @type {HTMLTextAreaElement} */ (area).selectionStart, area.scrollTop, area === document.activeElement]), [0, 0, true]);
+});
+
 scenario("comments outlive a reload, and can be removed", async (world) => {
   const asked = await world.plan(PLAN);
   const page = await world.page();
