@@ -101,7 +101,8 @@ impl Hint for StartError {
             Self::Untrusted(error) => error.hint(),
             Self::Stranger(_) => Some("Remove it, and look who can write to its directory.".to_owned()),
             Self::Refused { hint, .. } => hint.clone(),
-            Self::Connect(..) | Self::State(..) | Self::Spawn(..) | Self::Died | Self::Timeout => None,
+            Self::State(..) => Some("Run: answerback doctor".to_owned()),
+            Self::Connect(..) | Self::Spawn(..) | Self::Died | Self::Timeout => None,
         }
     }
 }

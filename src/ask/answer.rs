@@ -12,6 +12,9 @@ use super::{MAX_TEXT, Question, Questions};
 /// How Claude Code joins several choices.
 const SEPARATOR: &str = ", ";
 
+/// What is wrong with an answer that leaves a question out.
+pub const NOT_ANSWERED: &str = "this question is not answered";
+
 /// A complete answer: one text for each question (or, where the caller said so, for some), in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
@@ -67,7 +70,7 @@ impl Answer {
                 Some(Ok(text)) => drop(answer.answers.insert(question.question.clone(), text)),
                 Some(Err(problem)) => fault(&question.question, &problem),
                 None if partial || question.optional => {}
-                None => fault(&question.question, "this question is not answered"),
+                None => fault(&question.question, NOT_ANSWERED),
             }
             match notes.get(&question.question) {
                 Some(note) if note.len() > MAX_TEXT => fault(&question.question, "the note is over 16 KiB"),

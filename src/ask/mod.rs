@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, AnswerError, QuestionFault, labels_in};
+pub use answer::{Answer, AnswerError, NOT_ANSWERED, QuestionFault, labels_in};
 pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
 pub use host::{Host, HostNameError};

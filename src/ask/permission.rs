@@ -73,7 +73,12 @@ pub(super) fn fault(subject: Option<&Subject>, questions: &[Question], answer: &
     }
     let input = subject.and_then(|subject| subject.object("input"));
     let strange = answer.edited.iter().flatten().find(|(name, _)| input.is_none_or(|input| !input.contains_key(*name)));
-    strange.map(|(name, _)| format!("the call has no field `{name}` that could be edited"))
+    if let Some((name, _)) = strange {
+        return Some(format!("the call has no field `{name}` that could be edited"));
+    }
+    let command = answer.edited.as_ref().and_then(|edited| edited.get("command")).and_then(|command| command.as_str());
+    let is_empty = command.is_some_and(|command| command.trim().is_empty());
+    is_empty.then(|| format!("an empty command cannot be allowed; choose `{DENY}` to stop the call"))
 }
 
 #[cfg(test)]
@@ -117,6 +122,7 @@ mod tests {
         for (text, edited, refused) in [
             ("Allow once", json!({"command": "npm test --quick"}), None),
             ("Allow once", json!({"timeout": 1}), Some("`timeout`")),
+            ("Allow once", json!({"command": " "}), Some("empty command")),
             ("Always allow Bash(npm test)", json!({"command": "ls"}), Some("a rule is for")),
             ("Deny", json!({"command": "ls"}), Some("denied call")),
             ("other words", json!({"command": "ls"}), Some("denied call")),

@@ -58,8 +58,13 @@ pub(super) fn fault(questions: &[Question], answer: &Answer) -> Option<String> {
         return Some(format!("an approved plan takes no note; choose `{KEEP_PLANNING}` to send words to the agent"));
     }
     let edited = answer.edited.as_ref()?;
-    let is_plan = edited.len() == 1 && edited.get("plan").is_some_and(|plan| plan.is_string());
-    (!is_plan).then(|| "an edited plan is a text in the field `plan`, and nothing else".to_owned())
+    match edited.get("plan").and_then(|plan| plan.as_str()).filter(|_| edited.len() == 1) {
+        None => Some("an edited plan is a text in the field `plan`, and nothing else".to_owned()),
+        Some(plan) if plan.trim().is_empty() => {
+            Some(format!("an empty plan cannot be approved; choose `{KEEP_PLANNING}` to send the plan back"))
+        }
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +105,7 @@ mod tests {
             (ACCEPT_EDITS, None, json!({"plan": "shorter"}), None),
             (ACCEPT_EDITS, Some("go"), json!(null), Some("no note")),
             (ACCEPT_EDITS, None, json!({"plan": 3}), Some("is a text")),
+            (ACCEPT_EDITS, None, json!({"plan": " \n"}), Some("empty plan")),
             (ACCEPT_EDITS, None, json!({"planFilePath": "/etc/passwd"}), Some("is a text")),
             (KEEP_PLANNING, Some("no"), json!({"plan": "x"}), Some("only an approved plan")),
         ] {

@@ -91,7 +91,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let exit = choose::run(&client, oldest, machine::are_several(&open))?;
         match client.open_asks()?.asks.len() {
             0 => {}
-            left => eprintln!("{left} more to answer. To go on: answerback answer --all"),
+            left if exit == Exit::Success => eprintln!("{left} more to answer. To go on: answerback answer --all"),
+            _ => {}
         }
         return Ok(exit);
     }
@@ -158,7 +159,9 @@ pub(super) fn tell(ask: &AskView) {
     let summary = ask.kind.own_words().map(|_| ask.summary());
     for (question, answer) in outcome.answers.iter().flatten() {
         let question = one_line(summary.as_deref().unwrap_or(question));
-        eprintln!("{faint}{question}{faint:#} {good}{}{good:#}", one_line(answer));
+        // A question that ends like one needs nothing before its answer.
+        let arrow = if question.ends_with(['?', ':', '.', '!']) { "" } else { " →" };
+        eprintln!("{faint}{question}{arrow}{faint:#} {good}{}{good:#}", one_line(answer));
         if let Some(effect) = ask.kind.own_words().filter(|_| !is_label(ask, answer)) {
             eprintln!("Words of your own {effect}. The agent reads them.");
         }
@@ -201,6 +204,12 @@ pub(super) fn meant<'a, 'b>(
         if which::looks_like_key(first) || (has_room_for_key && which::may_be_key(first)) {
             return Err(which::unknown_key(first, &own_words(only, words)));
         }
+        if has_room_for_key && only.key.ends_with(first.as_str()) {
+            return Err(hinted(
+                format!("`{}` may be the end of the key, but it is too short for one", one_line(first)),
+                format!("Give at least six characters of it: {}", which::short_key(open, &only.key)),
+            ));
+        }
     }
     Ok((only, words))
 }
@@ -225,11 +234,15 @@ fn is_option(ask: &AskView, word: &str) -> bool {
 /// With several open questions the first word is a key, and any part of one will do. A short answer may be a part of a key by
 /// accident: it must not pick the question.
 fn refuse_answer_as_key(open: &[AskView], word: &str) -> anyhow::Result<()> {
-    let is_part = open.iter().any(|ask| ask.key.contains(word)) && !open.iter().any(|ask| ask.key == word);
+    if open.iter().any(|ask| ask.key == word) {
+        return Ok(());
+    }
+    let is_part = open.iter().any(|ask| ask.key.contains(word));
+    let is_answer = open.iter().any(|ask| is_option(ask, word));
     let takes_any_text = || open.iter().flat_map(|ask| &ask.questions).any(|question| question.options.is_empty());
-    let may_be_answer = (word.len() < which::SHOWN && open.iter().any(|ask| is_option(ask, word)))
-        || (word.len() < UNLIKELY_BY_ACCIDENT && takes_any_text());
-    if is_part && may_be_answer {
+    let may_be_answer =
+        (word.len() < which::SHOWN && is_answer) || (word.len() < UNLIKELY_BY_ACCIDENT && takes_any_text());
+    if (is_part && may_be_answer) || (!is_part && is_answer) {
         return Err(hinted(
             format!("{} questions are open, and `{}` may be an answer to one: say which", open.len(), one_line(word)),
             "Give the key as `answerback pending` shows it, then the answer.",

@@ -104,13 +104,27 @@ pub(super) fn come_back(args: &BackArgs) -> anyhow::Result<Exit> {
     refuse_inside_agent()?;
     refuse_on_edge("this is said")?;
     let project = args.project.as_deref().map(directory).transpose()?;
-    let ended = client()?.end_away(project.as_deref())?;
+    let client = client()?;
+    let ended = client.end_away(project.as_deref())?;
     if args.json {
         print_json(&ended)?;
-    } else if ended.away.is_empty() {
-        eprintln!("You were not away.");
-    } else {
-        eprintln!("Welcome back. From now on, questions wait for you.");
+        return Ok(Exit::Success);
+    }
+    let (left, now) = (client.away()?.away, Timestamp::now());
+    match (ended.away.is_empty(), left.as_slice()) {
+        (true, []) => eprintln!("You were not away."),
+        (false, []) => eprintln!("Welcome back. From now on, questions wait for you."),
+        (true, _) => eprintln!("There are no words to take back for {}.", one_line(&project.unwrap_or_default())),
+        (false, _) => eprintln!(
+            "Taken back: {}",
+            ended.away.iter().map(|note| one_line(&note.words)).collect::<Vec<_>>().join(", ")
+        ),
+    }
+    for note in &left {
+        eprintln!("You are still away {}", sentence(note, now));
+    }
+    if !left.is_empty() {
+        eprintln!("To end that, too, run: answerback back");
     }
     Ok(Exit::Success)
 }

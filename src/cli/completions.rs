@@ -31,7 +31,8 @@ use place::Place;
     answerback completions bash \\\n    \
       > ~/.local/share/bash-completion/completions/answerback\n  \
     answerback completions zsh > ~/.zfunc/_answerback   # with ~/.zfunc in fpath\n  \
-    answerback completions fish > ~/.config/fish/completions/answerback.fish")]
+    answerback completions fish > ~/.config/fish/completions/answerback.fish\n\n\
+    Make the directory first if it is not there.")]
 pub(super) struct Args {
     shell: Shell,
     /// What the script asks about.
@@ -52,9 +53,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
+/// The commands for people. The scripts would also have those that only programs call.
+fn shown_commands() -> clap::Command {
+    let all = Cli::command();
+    let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    clap::Command::new("answerback").version(env!("CARGO_PKG_VERSION")).propagate_version(true).subcommands(shown)
+}
+
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "answerback", &mut script);
+    clap_complete::generate(shell, &mut shown_commands(), "answerback", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     match shell {
         Shell::Bash => script + include_str!("completions/answerback.bash"),

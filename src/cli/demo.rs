@@ -41,9 +41,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     until_arrived(&client, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
-    eprintln!("A pretend agent asks. Answer it on the page: answerback open");
-    if hub().is_none() {
-        eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
+    let open = client.open_asks()?.asks;
+    if open.iter().any(|ask| ask.key == key) {
+        eprintln!("A pretend agent asks. Answer it on the page: answerback open");
+        if hub().is_none() {
+            eprintln!("Or here: answerback answer {}", which::short_key(&open, &key));
+        }
+    } else {
+        eprintln!("A pretend agent asked, and has its answer already: answerback show {key}");
     }
     if !args.wait {
         return Ok(Exit::Success);

@@ -5,6 +5,7 @@ use answerback_hook::hint::{self, Hint, Hinted};
 use answerback_hook::start::StartError;
 use answerback_hook::trust::TrustError;
 
+use crate::ask::NOT_ANSWERED;
 use crate::claude_code::settings::SettingsError;
 use crate::client::ClientError;
 use crate::config::ConfigError;
@@ -22,12 +23,21 @@ pub(super) fn explain(error: &anyhow::Error) {
     eprintln!("{bad}error{bad:#}: {}", sanitise(&format!("{error:#}")));
     if let Some(ClientError::Refused(problem)) = error.downcast_ref() {
         for fault in &problem.errors {
-            eprintln!("  {}: {}", sanitise(&fault.question), sanitise(&fault.problem));
+            let question =
+                if fault.question.is_empty() { String::new() } else { format!("{}: ", sanitise(&fault.question)) };
+            eprintln!("  {question}{}", sanitise(&fault.problem));
         }
     }
     if let Some(hint) = hint_of(error) {
         eprintln!("hint: {}", sanitise(&hint));
     }
+}
+
+/// What to do if the daemon misses the answer to a question.
+fn how_to_complete(error: &ClientError) -> Option<String> {
+    let ClientError::Refused(problem) = error else { return None };
+    let is_missing = problem.errors.iter().any(|fault| fault.problem == NOT_ANSWERED);
+    is_missing.then(|| "Add -a QUESTION=ANSWER for it, or --partial to leave it out.".to_owned())
 }
 
 /// The error and its hint in one line.
@@ -47,7 +57,8 @@ pub(super) fn hint_of(error: &anyhow::Error) -> Option<String> {
             error.downcast_ref::<StartError>().map(|error| error as _),
             error.downcast_ref::<TrustError>().map(|error| error as _),
         ];
-        known.into_iter().flatten().find_map(Hint::hint)
+        let known = known.into_iter().flatten().find_map(Hint::hint);
+        known.or_else(|| error.downcast_ref().and_then(how_to_complete))
     })
 }
 

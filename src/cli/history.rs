@@ -7,7 +7,8 @@ use anstream::eprintln;
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use crate::api::AskView;
+use crate::api::{AskView, ProjectList};
+use crate::ask::{Kind, OutcomeKind};
 use crate::client::{Client, Search};
 use crate::text::{self, counted, one_line, style, wrap};
 
@@ -105,7 +106,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     tell_damaged(list.damaged);
     if list.next.is_some() {
-        outln!("There are more: use --limit, or narrow the search.");
+        eprintln!("There are more: use --limit, or narrow the search.");
     }
     Ok(Exit::Success)
 }
@@ -141,10 +142,22 @@ fn place(client: &Client, args: &Args) -> anyhow::Result<(Option<String>, Option
         (Some(dir), _) => Some(dir),
         // Only that machine knows what this is another name for.
         (None, Some(dir)) if host.is_some_and(|host| host != known.here) => Some(dir.to_string_lossy().into_owned()),
+        // A directory that is gone has no other name any more.
+        (None, Some(dir)) if !dir.exists() && is_known(&known, dir) => Some(dir.to_string_lossy().into_owned()),
         (None, Some(dir)) => Some(real_name(dir, "or search by text")?),
         (None, None) => None,
     };
     Ok((host.map(ToOwned::to_owned).or_else(here), project))
+}
+
+/// Whether something was asked in a directory, under exactly this name.
+fn is_known(known: &ProjectList, dir: &Path) -> bool {
+    known
+        .hosts
+        .iter()
+        .filter(|each| each.host == known.here)
+        .flat_map(|each| &each.projects)
+        .any(|project| Path::new(project) == dir)
 }
 
 /// A directory as askers name theirs. `otherwise` ends the hint for a directory that is not there.
@@ -167,8 +180,8 @@ fn show(ask: &AskView, key: &str, with_host: bool) -> anyhow::Result<()> {
     let (time, what) = (time::local(ask.opened_at), settled(outcome));
     let head = format!("{time}  {key}{}  {what}", before(&place, "  "));
     let room = text::width().saturating_sub(2);
-    // With the host, it often takes more than one line, and is easier to read on its own.
-    if with_host && head.width() > text::width() {
+    // A place that does not fit into the line is easier to read on its own.
+    if head.width() > text::width() && !place.is_empty() {
         outln!("{faint}{time}  {key}  {what}{faint:#}");
         for line in wrap(&place, room) {
             outln!("  {faint}{line}{faint:#}");
@@ -183,6 +196,9 @@ fn show(ask: &AskView, key: &str, with_host: bool) -> anyhow::Result<()> {
         let answer = outcome.answers.as_ref().and_then(|answers| answers.get(&question.question));
         for line in answer.map(|answer| wrap(answer, room)).into_iter().flatten() {
             outln!("  {good}{line}{good:#}");
+        }
+        if answer.is_none() && outcome.kind == OutcomeKind::Answered && ask.kind == Kind::Question {
+            outln!("  {faint}(not answered){faint:#}");
         }
         let note = outcome.notes.as_ref().and_then(|notes| notes.get(&question.question));
         for line in note.map(|note| wrap(note, room)).into_iter().flatten() {
@@ -208,7 +224,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ask::{Kind, OutcomeKind};
 
     #[test]
     fn the_words_are_those_of_the_api() {

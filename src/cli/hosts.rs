@@ -135,6 +135,8 @@ fn show(hosts: &[HostView]) -> anyhow::Result<()> {
 fn row(host: &HostView, now: Timestamp) -> [String; 3] {
     let seen = if host.linked {
         "linked now".to_owned()
+    } else if host.last_seen_at == host.created_at {
+        format!("never linked, token made {} ago", time::age(host.created_at, now))
     } else {
         format!("last seen {} ago", time::age(host.last_seen_at, now))
     };

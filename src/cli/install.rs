@@ -32,7 +32,7 @@ use crate::text::one_line;
 /// Claude Code could not read is refused and left alone.
 ///
 /// Questions and plans are always covered: the terminal asks too, and the first answer wins. Permissions and forms are covered only if you
-/// say so. Your choice stays until you make another one, also if you run this command again without it.
+/// say so. Your choices, and the mode, stay until you make other ones, also if you run this command again without them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback install                      # for the current directory\n  \
@@ -67,9 +67,10 @@ pub(super) struct Args {
     ///
     /// `race`: the terminal and Answerback ask at once, and the first answer wins. `hold`: they wait in Answerback, and the terminal shows
     /// that they do. `defer`: a headless one-shot run ends at once and `answerback resume` goes on with the answer. `native`: the terminal alone
-    /// asks. `auto`: race where a person is at the terminal, hold where nobody is.
-    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = mode())]
-    mode: Mode,
+    /// asks. `auto`: race where a person is at the terminal, hold where nobody is. Without this option, the mode stays what it is, and is
+    /// `auto` at first.
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    mode: Option<Mode>,
 }
 
 /// Which waits are covered besides questions and plans.
@@ -127,14 +128,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let hook = hook_text()?;
     // Asking takes a moment, and what is written seldom depends on it.
     let version = LazyCell::new(claude_version::installed);
-    let any_version = is_plain(&hook) && args.mode == Mode::Auto;
-    let invocation = match args.shared {
-        true => Invocation::Shared,
-        false => Invocation::of(&hook, args.mode, if any_version { None } else { *version }),
-    };
-
     let paths = paths()?;
     let settings = Settings::at(&place.file, &paths)?;
+    let mode = args.mode.unwrap_or_else(|| mode_now(settings.path()));
+    let any_version = is_plain(&hook) && mode == Mode::Auto;
+    let invocation = match args.shared {
+        true => Invocation::Shared,
+        false => Invocation::of(&hook, mode, if any_version { None } else { *version }),
+    };
 
     let bytes = place.session_files.iter().filter_map(|file| look::read(file).ok());
     let looks: Vec<_> = bytes.filter_map(|bytes| Look::at(&bytes).ok()).collect();
@@ -144,7 +145,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
 
-    let wanted = Wanted { invocation, mode: args.mode, choice: args.waits.choice(), version: &|| *version };
+    let wanted = Wanted { invocation, mode, choice: args.waits.choice(), version: &|| *version };
     let preview = settings.preview_install(&wanted)?;
     sharing::refuse_own_path(&preview, settings.path(), &place.scope)?;
     let change = if dry_run { preview } else { settings.install(&wanted)? };
@@ -169,13 +170,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(backup) = &change.backup {
         eprintln!("What was there before is kept in {}.", shown(backup));
     }
+    if args.mode.is_none() && mode != Mode::Auto {
+        eprintln!("The mode stays `{}`. To change it, add for example: --mode auto", mode.name());
+    }
     if change.is_change() && !dry_run {
-        tell_what_comes(coverage, args.mode, &place.scope);
+        tell_what_comes(coverage, mode, &place.scope);
     }
     if !dry_run {
         sharing::tell(invocation, settings.path(), &place);
     }
     Ok(Exit::Success)
+}
+
+/// The mode in which the file has our hook. It is `auto` if the file does not have it, or cannot be read.
+fn mode_now(file: &Path) -> Mode {
+    let own = look::read(file).ok().and_then(|bytes| Look::at(&bytes).ok()).map(|look| look.own()).unwrap_or_default();
+    own.into_iter().map(|handler| handler.mode).find(|mode| *mode != Mode::Auto).unwrap_or_default()
 }
 
 /// The file as it is after this change.

@@ -62,10 +62,10 @@ pub(super) fn must_be_known(known: &ProjectList, host: &str) -> anyhow::Result<(
     }
     let names: Vec<_> = known.hosts.iter().map(|each| format!("`{}`", one_line(&each.host))).collect();
     let hint = match names.as_slice() {
-        [only] => format!("All questions are of the host {only}."),
+        [only] => format!("All questions come from the host {only}."),
         several => format!("The hosts are {}.", several.join(", ")),
     };
-    Err(hinted(format!("no question is of the host `{}`", one_line(host)), hint))
+    Err(hinted(format!("no question comes from the host `{}`", one_line(host)), hint))
 }
 
 #[cfg(test)]

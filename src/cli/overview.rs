@@ -1,18 +1,27 @@
 //! `answerback` without a command: what is open, and what to do next.
 
+use jiff::Timestamp;
+
 use crate::claude_code::settings::coverage::Coverage;
 use crate::claude_code::settings::session;
 use crate::client::Client;
 use crate::text::{counted, style};
 
 use super::exit::Exit;
-use super::{hub, machine, paths, pending};
+use super::{away, hub, machine, paths, pending};
 
 pub(super) fn run() -> anyhow::Result<Exit> {
     let paths = paths()?;
     let hub = hub();
     // Where nothing was ever asked, no daemon is started only to say so.
-    let open = if paths.store().exists() || hub.is_some() { Client::new(paths).open_asks()?.asks } else { Vec::new() };
+    let client = (paths.store().exists() || hub.is_some()).then(|| Client::new(paths));
+    let open = client.as_ref().map_or(Ok(Vec::new()), |client| client.open_asks().map(|list| list.asks))?;
+    if let Some(client) = client.filter(|_| hub.is_none()) {
+        for note in client.away()?.away {
+            outln!("You are away {}", away::sentence(&note, Timestamp::now()));
+            outln!("When you are back, run: answerback back\n");
+        }
+    }
     if open.is_empty() {
         outln!("No question is open.\n");
         what_to_do_next()?;

@@ -16,7 +16,7 @@ use super::{client, machine, print_json, time};
 
 /// List the open questions
 ///
-/// The first column is enough of the key for the other commands.
+/// The one that has waited longest comes first. The first column is enough of the key for the other commands.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback pending\n  \
@@ -111,7 +111,8 @@ pub(super) fn show(asks: &[AskView], with_host: bool) -> anyhow::Result<()> {
         widths = widths_of(asks, &rows);
         (shown, room) = columns(widths, text::width());
     }
-    for row in &rows {
+    // The daemon lists the newest first.
+    for row in rows.iter().rev() {
         let mut line = String::new();
         for column in (0..BEFORE).filter(|column| shown[*column]) {
             let (style, cell) = (style_of(column), &row[column]);

@@ -11,10 +11,12 @@ use std::io::{self, IsTerminal};
 use anstream::eprintln;
 use answerback_hook::paths::Paths;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
+use crate::access::Token;
 use crate::client::Client;
 use crate::config::{Config, DEFAULT_PORT};
-use crate::instance::Published;
+use crate::instance::{self, Published};
 use crate::text::{sanitise, style};
 
 use super::exit::Exit;
@@ -116,7 +118,7 @@ fn report(client: &Client) -> anyhow::Result<Report> {
         port,
         steps,
         ways,
-        notifications: notifications(&machine.config)?,
+        notifications: notifications(&machine)?,
     })
 }
 
@@ -125,14 +127,18 @@ fn spare_port(machine: &Machine) -> u16 {
     if machine.config.port == 0 { DEFAULT_PORT } else { machine.port }
 }
 
-fn notifications(config: &Config) -> anyhow::Result<Notifications> {
-    if config.notify.ntfy.is_some() {
+fn notifications(machine: &Machine) -> anyhow::Result<Notifications> {
+    if machine.config.notify.ntfy.is_some() {
         return Ok(Notifications { ntfy: true, config: Vec::new() });
     }
-    // Whoever knows the topic can read along, so nobody must be able to guess it.
-    let mut topic = [0; 8];
-    getrandom::fill(&mut topic)?;
-    let url = format!("url = \"https://ntfy.sh/answerback-{}\"", hex::encode(topic));
+    // Whoever knows the topic can read along, so nobody must be able to guess it. It comes from a secret that stays, so that it is the same
+    // when the person runs this again.
+    let secret = match instance::check_tokens(&machine.paths)? {
+        Some(tokens) => tokens.hook,
+        None => Token::generate()?,
+    };
+    let topic = Sha256::new().chain_update("ntfy topic ").chain_update(secret.reveal()).finalize();
+    let url = format!("url = \"https://ntfy.sh/answerback-{}\"", hex::encode(&topic[..8]));
     Ok(Notifications { ntfy: false, config: vec!["[notify.ntfy]".to_owned(), url] })
 }
 

@@ -16,7 +16,8 @@ use super::{client, which};
 
 /// Resume a headless run that was deferred, with its answer
 ///
-/// With `on_timeout = "defer"`, a one-shot run (claude -p) ends when nobody answers in time, and its question stays open. This runs
+/// A one-shot run (claude -p) ends at its first question if the hook was installed with `--mode defer`. With `on_timeout = "defer"`, it
+/// ends when nobody answers in time. In both cases its question stays open. This runs
 /// `claude -p --resume` for it, in its directory; Claude gets the answer at once. What follows -- is added to that command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -39,7 +40,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (_, []) => {
             return Err(hinted(
                 "no run waits to be resumed",
-                "Runs are deferred with `on_timeout = \"defer\"` and `timeout_seconds` in the configuration.",
+                "A run is deferred at its first question with `answerback install --mode defer`, or after a while with \
+                 `timeout_seconds` and `on_timeout = \"defer\"` in config.toml.",
             ));
         }
         (key, several) => which::ask(several, key)?,

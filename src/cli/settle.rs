@@ -3,6 +3,7 @@
 use anstream::eprintln;
 
 use crate::api::{AskView, DismissRequest};
+use crate::ask::Origin;
 use crate::text::one_line;
 
 use super::exit::Exit;
@@ -52,7 +53,9 @@ pub(super) fn release(args: &ReleaseArgs) -> anyhow::Result<Exit> {
     let client = client()?;
     let open = client.open_asks()?.asks;
     let ask = which::open_ask(&open, args.key.as_deref(), |part| ended::find(&client, part))?;
-    tell("Released to the terminal", &ended::settled(client.release(&ask.key, Some(ask.id)))?);
+    // A program has no terminal that could ask instead.
+    let what = if ask.origin == Origin::Program { "Released" } else { "Released to the terminal" };
+    tell(what, &ended::settled(client.release(&ask.key, Some(ask.id)))?);
     unsent::tell_and_forget(&client, ask);
     Ok(Exit::Success)
 }

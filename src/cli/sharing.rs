@@ -53,8 +53,13 @@ pub(super) fn tell(invocation: &Invocation, file: &Path, place: &Place) {
         let dir = hook_path().ok().and_then(|hook| hook.parent().map(shown)).unwrap_or_default();
         eprintln!("On this machine, Claude Code does not find the hook yet: add {dir} to your PATH.");
     }
-    if matches!(place.scope, Scope::Local(_)) && git::is_exposed(file) {
-        eprintln!("Git does not ignore {}. To keep it out of commits, add it to .gitignore.", shown(file));
+    let has_own_path = *invocation != Invocation::Shared && !matches!(place.scope, Scope::User);
+    if has_own_path && git::is_exposed(file) {
+        eprintln!("Git does not ignore {}. Whoever gets it from you gets the path of your hook.", shown(file));
+        match &place.scope {
+            Scope::Local(_) => eprintln!("To keep it out of commits, add it to .gitignore."),
+            _ => eprintln!("Before you commit it, run this again with --shared, or with --local for you alone."),
+        }
     }
     for scope in others_with_hook(file, &place.scope) {
         let options = scope.options();

@@ -4,7 +4,7 @@ use anstyle::Style;
 use jiff::Timestamp;
 
 use crate::api::{AskView, OutcomeView, State};
-use crate::ask::{AskKey, Channel, OutcomeKind};
+use crate::ask::{AskKey, Channel, DEMO_SESSION, Origin, OutcomeKind};
 use crate::client::Client;
 use crate::text::{StyledLine, one_line, style};
 
@@ -219,7 +219,11 @@ fn ending(ask: &AskView, outcome: &OutcomeView) -> Vec<StyledLine> {
                 line(&format!("{}: {}", tree::single(question), tree::single(answer)), style::WARNING);
             }
         }
-        None if outcome.kind == OutcomeKind::Answered => {
+        // Only an agent reports what it has received, and the pretend agent of the demo does not.
+        None if outcome.kind == OutcomeKind::Answered
+            && ask.origin != Origin::Program
+            && !ask.session.starts_with(DEMO_SESSION) =>
+        {
             line("the agent has not reported that it received it", style::FAINT);
         }
         None => {}

@@ -165,13 +165,25 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// The words of the parser for people who do not write Rust.
+fn plain(problem: &str) -> String {
+    const WORDS: [(&str, &str); 5] = [
+        ("expected u16", "expected a number from 0 to 65535"),
+        ("expected a nonzero u32", "expected a number that is at least 1"),
+        ("expected u32", "expected a number that is not negative"),
+        ("unknown field", "there is no setting"),
+        ("unknown variant", "there is no value"),
+    ];
+    WORDS.iter().fold(problem.to_owned(), |problem, (rust, plain)| problem.replace(rust, plain))
+}
+
 impl Hint for ConfigError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Read(path, _) | Self::Write(path, _) => {
                 format!("Look at the owner and the mode of {}.", path.display())
             }
-            Self::Foreign(path) => format!("Make it yours, and run: chmod o-w {}", path.display()),
+            Self::Foreign(path) => format!("Make it yours, with `chmod o-w {}`.", path.display()),
             Self::Invalid { path, .. } => format!("Correct {}.", path.display()),
         })
     }
@@ -207,7 +219,7 @@ impl Config {
             ConfigError::Invalid { path: path.to_path_buf(), line, problem: problem.to_owned() }
         };
         let config: Self = toml::from_str(text)
-            .map_err(|error| invalid(error.span().map_or(0, |span| span.start), error.message()))?;
+            .map_err(|error| invalid(error.span().map_or(0, |span| span.start), &plain(error.message())))?;
         let lan_port = config.lan_address.map(|address| address.socket().port());
         if config.port != 0 && lan_port == Some(config.port) {
             let at = text.find("lan_address").unwrap_or(0);
@@ -344,9 +356,10 @@ mod tests {
     #[test]
     fn an_error_names_the_line_and_the_key() {
         for (text, key) in [
-            ("port = 1\nprot = 2\n", "prot"),
+            ("port = 1\nprot = 2\n", "there is no setting `prot`"),
+            ("\nport = \"x\"\n", "a number from 0 to 65535"),
             ("\non_timeout = \"never\"\n", "never"),
-            ("\nretention_days = 0\n", "nonzero"),
+            ("\nretention_days = 0\n", "a number that is at least 1"),
             ("\npublic_url = \"answers.example.org\"\n", "public_url is like"),
             ("\nlan_address = \"127.0.0.1:27564\"\n", "this machine alone"),
             ("\nhub = \"http://answers.example.org\"\n", "not encrypted"),

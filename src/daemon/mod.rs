@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use answerback_hook::hint::{self, Hinted};
 use answerback_hook::paths::Paths;
-use answerback_hook::trust::check_private;
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, UnixListener};
@@ -216,9 +215,9 @@ pub fn check(paths: &Paths) -> anyhow::Result<()> {
     } else if let Some(address) = &config.store {
         PostgresOptions::parse(address.reveal())?;
     }
-    match check_private(paths.state_dir()) {
-        Err(error) if error.is_not_found() => return Ok(()),
-        checked => checked?,
+    instance::check_place(paths)?;
+    if !paths.state_dir().exists() {
+        return Ok(());
     }
     instance::check_tokens(paths)?;
     let space = rustix::fs::statvfs(paths.state_dir())?;

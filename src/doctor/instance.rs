@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::api::Version;
 use crate::client::{Client, ClientError};
 use crate::config::Config;
-use crate::instance::Published;
+use crate::instance::{Published, check_place};
 use crate::store::{self, StoreError};
 use answerback_hook::paths::Paths;
 use answerback_hook::trust::check_private;
@@ -75,9 +75,11 @@ fn configuration(paths: &Paths) -> Finding {
 
 fn files(paths: &Paths) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let state_dir = paths.state_dir().to_path_buf();
+    if let Err(error) = check_place(paths) {
+        findings.push(Finding::of("files", &error));
+    }
     let secrets = [paths.tokens(), paths.tls(), paths.host_token()];
-    let private = [state_dir, paths.daemon_json(), paths.store()].into_iter().chain(secrets);
+    let private = [paths.daemon_json(), paths.store()].into_iter().chain(secrets);
     for path in private {
         match check_private(&path) {
             Err(error) if !error.is_not_found() => findings.push(Finding::of("files", &error)),
@@ -85,7 +87,9 @@ fn files(paths: &Paths) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("files", format!("{} is yours alone", paths.state_dir().display())));
+        let state_dir = paths.state_dir();
+        let what = if state_dir.exists() { "is yours alone" } else { "can be made" };
+        findings.push(Finding::ok("files", format!("{} {what}", state_dir.display())));
     }
     findings
 }

@@ -21,6 +21,7 @@ use answerback_hook::paths::Paths;
 use answerback_hook::start::create_state_dir;
 use answerback_hook::trust::{TrustError, check_private};
 use jiff::Timestamp;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
@@ -64,6 +65,16 @@ pub enum InstanceError {
     /// The configuration names a hub, and there is no host token for it.
     #[error("this machine has no host token for its hub, {0}")]
     NotJoined(String),
+    /// The state directory is not there and cannot be made.
+    #[error("{path} cannot be made, because {parent} cannot be written to: {error}")]
+    NoPlace {
+        /// The state directory.
+        path: PathBuf,
+        /// The directory above it that is there.
+        parent: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// A file cannot be used.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
@@ -82,8 +93,29 @@ impl Hint for InstanceError {
             Self::Damaged { then, .. } => Some(format!("Remove it. {then}")),
             Self::NotJoined(hub) => Some(format!("Run: answerback join {hub}")),
             Self::SocketPath { .. } => Some("Set XDG_STATE_HOME to a shorter path.".to_owned()),
+            Self::NoPlace { .. } => Some(
+                "Correct the owner or the mode of that directory, or set XDG_STATE_HOME to one of your own.".to_owned(),
+            ),
             Self::Running | Self::Io(..) | Self::Random(_) | Self::Tls(_) => None,
         }
+    }
+}
+
+/// Checks that the state directory is ours alone, or can be made.
+pub fn check_place(paths: &Paths) -> Result<(), InstanceError> {
+    match check_private(paths.state_dir()) {
+        Err(error) if error.is_not_found() => {}
+        checked => return Ok(checked?),
+    }
+    let path = paths.state_dir().to_path_buf();
+    // A directory that nobody may look into is there, too.
+    let is_there = |dir: &&Path| !fs::metadata(dir).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let Some(parent) = path.ancestors().find(is_there).map(Path::to_path_buf) else { return Ok(()) };
+    let may = Access::WRITE_OK | Access::EXEC_OK;
+    // As the user whose rights count when a file is made.
+    match accessat(CWD, &parent, may, AtFlags::EACCESS) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(InstanceError::NoPlace { path, parent, error: error.into() }),
     }
 }
 

@@ -113,6 +113,28 @@ fn another_project_is_left_alone_and_the_nearest_words_count() {
 }
 
 #[test]
+fn back_from_one_project_says_what_is_left() {
+    let world = World::new();
+    let shop = world.home().join("shop");
+    std::fs::create_dir(&shop).unwrap();
+    let shop = shop.to_str().unwrap();
+    person(&world, &["away", "everywhere", "--for", "1h"]);
+    let (_, said) = person(&world, &["back", "--project", shop]);
+    assert!(said.contains("There are no words to take back for ") && said.contains("You are still away "), "{said}");
+    person(&world, &["away", "here", "--for", "1h", "--project", shop]);
+    let (_, said) = person(&world, &["back", "--project", shop]);
+    assert!(said.contains("Taken back: here") && said.contains("“everywhere”"), "{said}");
+    assert!(said.contains("run: answerback back") && !said.contains("Welcome back"), "{said}");
+    // Whoever looks is told, too, and the pretend agent gets the words.
+    let (overview, _) = person(&world, &[]);
+    assert!(overview.starts_with("You are away until "), "{overview}");
+    let (_, said) = person(&world, &["demo"]);
+    assert!(said.contains("has its answer already: answerback show demo-"), "{said}");
+    assert_eq!(person(&world, &["back"]).1, "Welcome back. From now on, questions wait for you.\n");
+    assert_eq!(person(&world, &["back"]).1, "You were not away.\n");
+}
+
+#[test]
 fn it_is_over_with_back_and_at_its_time() {
     let mut world = World::new();
     person(&world, &["away", WORDS, "--for", "1h"]);

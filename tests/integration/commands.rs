@@ -1,6 +1,7 @@
 //! The commands, as people and scripts use them.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Output, Stdio};
 
 use rustix::process::Signal;
@@ -89,7 +90,9 @@ fn answer_takes_labels_texts_keys_and_notes() {
     let (first, _) = world.ask("s", "toolu_two", &[question("Which?"), multi("What?")]);
     let (second, _) = world.ask("s", "toolu_three", &[multi("What?")]);
     let (_, stderr) = exits(&run(&world, &["answer", "A"]), 1);
-    assert!(stderr.contains("no open question has `A`") && stderr.contains("hint: "), "{stderr}");
+    assert!(stderr.contains("`A` may be an answer to one: say which") && stderr.contains("hint: "), "{stderr}");
+    let (_, stderr) = exits(&run(&world, &["answer", "zzz"]), 1);
+    assert!(stderr.contains("no open question has `zzz`") && stderr.contains("hint: "), "{stderr}");
     exits(&run(&world, &["answer", "three", "docs", "--text", "something else"]), 0);
     assert_eq!(second.reply()["updatedInput"]["answers"], json!({"What?": "Docs, something else"}));
     let (_, stderr) =
@@ -176,12 +179,68 @@ fn answer_says_what_does_not_fit() {
     let mut world = World::new();
     let (mut hook, _) = world.ask("s", "t", &[question("One?"), question("Two?")]);
     let (_, stderr) = exits(&run(&world, &["answer", "-a", "One?=A"]), 1);
-    assert_eq!(stderr, "error: The answer does not fit the questions.\n  Two?: this question is not answered\n");
+    let hint = "hint: Add -a QUESTION=ANSWER for it, or --partial to leave it out.";
+    assert_eq!(
+        stderr,
+        format!("error: The answer does not fit the questions.\n  Two?: this question is not answered\n{hint}\n")
+    );
+    let (_, stderr) = exits(&run(&world, &["answer", "--partial"]), 1);
+    assert_eq!(stderr, "error: The answer does not fit the questions.\n  no question is answered\n");
     let (_, stderr) = exits(&run(&world, &["answer", "-a", "Three?=A"]), 1);
     assert!(stderr.contains("names no question") && stderr.contains("`One?`, `Two?`"), "{stderr}");
     assert!(hook.is_waiting());
     exits(&run(&world, &["answer", "-a", "One?=A", "--partial"]), 0);
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"One?": "A"}));
+    let (history, _) = exits(&run(&world, &["history"]), 0);
+    assert!(history.contains("  One?\n  A\n  Two?\n  (not answered)\n"), "{history}");
+}
+
+#[test]
+fn an_answer_is_not_taken_for_a_key() {
+    let mut world = World::new();
+    let (first, _) = world.ask("s", "toolu_aaaabbbbcccc", &[question("Which?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "cccc", "A"]), 1);
+    assert!(stderr.contains("`cccc` may be the end of the key, but it is too short"), "{stderr}");
+    assert!(stderr.contains("hint: Give at least six characters of it: bbcccc"), "{stderr}");
+    let (second, _) = world.ask("s", "toolu_ddddeeeeffff", &[question("How?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "B"]), 1);
+    assert!(stderr.contains("2 questions are open, and `B` may be an answer to one: say which"), "{stderr}");
+    exits(&run(&world, &["answer", "cccc", "A"]), 0);
+    assert_eq!(first.reply()["updatedInput"]["answers"]["Which?"], "A");
+    exits(&run(&world, &["answer", "B"]), 0);
+    assert_eq!(second.reply()["updatedInput"]["answers"]["How?"], "B");
+}
+
+#[test]
+fn what_has_waited_longest_comes_first() {
+    let mut world = World::new();
+    let (_first, _) = world.ask("s", "t1", &[question("First?")]);
+    let (_second, _) = world.ask("s", "t2", &[question("Second?")]);
+    for args in [&["pending"][..], &[]] {
+        let (stdout, _) = exits(&run(&world, args), 0);
+        assert!(stdout.find("First?").unwrap() < stdout.find("Second?").unwrap(), "{stdout}");
+    }
+}
+
+#[test]
+fn a_home_that_cannot_be_used_is_told() {
+    let world = World::new();
+    // Somebody who may not look into this home.
+    let stranger = |args: &[&str]| {
+        let mut command = world.command(ANSWERBACK);
+        command.args(args).current_dir("/").uid(65_534).gid(65_534);
+        command.output()
+    };
+    if !rustix::process::geteuid().is_root() || !stranger(&["--version"]).is_ok_and(|output| output.status.success()) {
+        println!("skipped: the program cannot be run as another user here");
+        return;
+    }
+    let (stdout, _) = exits(&stranger(&["status"]).unwrap(), 6);
+    assert!(stdout.contains("cannot start") && stdout.contains("cannot be written to"), "{stdout}");
+    let (stdout, _) = exits(&stranger(&["doctor"]).unwrap(), 1);
+    assert!(stdout.contains("✗") && stdout.contains("set XDG_STATE_HOME to one of your own"), "{stdout}");
+    let (_, stderr) = exits(&stranger(&["pending"]).unwrap(), 1);
+    assert!(stderr.contains("hint: Run: answerback doctor"), "{stderr}");
 }
 
 #[test]
@@ -294,7 +353,9 @@ fn history_finds_what_was_said() {
     assert_eq!(find(&["--since", "2100-01-01"]), "Nothing was found.\n");
     let (nothing, _) = exits(&run(&World::new(), &["history"]), 0);
     assert_eq!(nothing, "Nothing was answered or closed yet.\n");
-    assert!(find(&["--limit", "1"]).contains("There are more"));
+    assert!(exits(&run(&world, &["history", "--limit", "1"]), 0).1.contains("There are more"));
+    // A directory that is gone can still be named, if something was asked there.
+    assert!(find(&["--project", "/home/me/shop"]).contains("Which database?"));
     assert_eq!(serde_json::from_str::<Value>(&find(&["--json"])).unwrap()["asks"].as_array().unwrap().len(), 2);
     let (_, stderr) = exits(&run(&world, &["history", "--project", "/nonexistent"]), 1);
     assert!(stderr.contains("hint: "), "{stderr}");

@@ -154,7 +154,7 @@ fn keys_and_labels(shell: Shell) {
     terminal.clear_line();
     // Only one is open, so its labels are offered without the key.
     terminal.completes("answerback answer U", "{a,b");
-    terminal.press(&["Enter"]).shows("{a,b}\n>");
+    terminal.press(&["Enter"]).shows("→ Use $(touch pwned)");
     assert_eq!(first.reply()["updatedInput"]["answers"], json!({QUESTION: HOSTILE}), "{shell:?}");
     assert!(!world.home().join("pwned").exists(), "{shell:?}");
 }

@@ -75,10 +75,24 @@ fn a_file_that_has_the_path_already_can_be_updated_and_one_of_somebody_else_cann
 }
 
 #[test]
+fn a_file_that_may_be_committed_is_told() {
+    let project = Project::tracked();
+    fs::remove_file(project.settings()).unwrap();
+    let git =
+        |args: &[&str]| assert!(Command::new("git").arg("-C").arg(&project.dir).args(args).status().unwrap().success());
+    git(&["rm", "-q", "--cached", ".claude/settings.json"]);
+    let said = project.run(&["install"]);
+    assert!(said.stderr.contains("Before you commit it, run this again with --shared"), "{said:?}");
+    let said = project.run(&["uninstall"]);
+    assert!(!said.stderr.contains("commit"), "{said:?}");
+    assert!(!project.run(&["install", "--shared"]).stderr.contains("commit"));
+}
+
+#[test]
 fn local_settings_are_for_one_person_and_everything_finds_them() {
     let project = Project::tracked();
     let said = project.run(&["install", "--local"]);
-    assert!(said.stderr.contains("settings.local.json. To keep it out of commits, add it to .gitignore."), "{said:?}");
+    assert!(said.stderr.contains("\nTo keep it out of commits, add it to .gitignore."), "{said:?}");
     assert_eq!((ours(&json_of(&project.local())), project.bytes()), (vec![HOOK], ORIGINAL.as_bytes().to_vec()));
     fs::write(project.dir.join(".gitignore"), "settings.local.json\n").unwrap();
     assert!(!project.run(&["install", "--local"]).stderr.contains("gitignore"));
@@ -139,11 +153,13 @@ fn a_shared_file_stays_shared_and_keeps_its_choices() {
     project.run(&["install", "--shared", "--permissions", "--mode", "hold"]);
     let command = command_of(&project.value()).to_owned();
     assert!(command.ends_with("exec answerback-hook hold"), "{command}");
-    let again = project.run(&["install", "--mode", "hold"]);
-    assert!(again.stderr.contains("already installed"), "{again:?}");
+    let again = project.run(&["install"]);
+    assert!(again.stderr.contains("already installed") && again.stderr.contains("The mode stays `hold`"), "{again:?}");
     let report: Value = serde_json::from_str(&project.run(&["install", "--json"]).stdout).unwrap();
     assert!(command.starts_with(report["command"].as_str().unwrap()), "{report}");
     assert_eq!(report["coverage"]["permissions"], true, "{report}");
+    assert!(command_of(&project.value()).ends_with("exec answerback-hook hold"));
+    project.run(&["install", "--mode", "auto"]);
     assert!(command_of(&project.value()).ends_with("exec answerback-hook auto"));
     for other in ["--local", "--user"] {
         let output = project.command(&["install", "--shared", other]).output().unwrap();

@@ -25,7 +25,7 @@ fn only_a_whole_label_or_a_number_allows() {
     assert!(stderr.contains("inside Claude Code"), "{stderr}");
     world.assert_open("s__toolu_abc123");
     let (_, stderr) = exits(&run(&world, &["answer", "abc123", "Allow once"]), 0);
-    assert!(stderr.contains("Allow Bash: npm test Allow once"), "{stderr}");
+    assert!(stderr.contains("Allow Bash: npm test → Allow once"), "{stderr}");
     assert_eq!(hook.reply()["decision"], json!({"behavior": "allow"}));
 }
 

@@ -86,11 +86,11 @@ fn commands_name_the_host_and_search_by_it() {
     assert_eq!(shown(&history(&["--project", &dir])), [false; 3]);
 
     let (_, stderr) = exits(&run(&world, &["history", "--host", "nobody"]), 1);
-    assert!(stderr.contains("no question is of the host `nobody`") && stderr.contains("`build-7`"), "{stderr}");
+    assert!(stderr.contains("no question comes from the host `nobody`") && stderr.contains("`build-7`"), "{stderr}");
     let (_, stderr) = exits(&run(&world, &["history", "--host", &here, "--project", "build-7:/srv"]), 1);
     assert!(stderr.contains("--project is of the host `build-7`"), "{stderr}");
     let (_, stderr) = exits(&run(&world, &["pending", "--host", "nobody"]), 1);
-    assert!(stderr.contains("no question is of the host `nobody`"), "{stderr}");
+    assert!(stderr.contains("no question comes from the host `nobody`"), "{stderr}");
     let (stdout, _) = exits(&run(&world, &["pending", "--host", "build-7"]), 0);
     assert_eq!(stdout, "No question of build-7 is open.\n");
 
