@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{AwayRequest, AwayView};
 use crate::ask::Kind;
+use crate::claude_code::settings::coverage::list;
 use crate::text::one_line;
 
 use super::exit::Exit;
@@ -141,7 +142,7 @@ pub(super) fn sentence(note: &AwayView, now: Timestamp) -> String {
     let kinds: Vec<_> = note.kinds.iter().map(|kind| format!("{}s", kind.noun())).collect();
     let project = note.project.as_deref().map_or_else(String::new, |project| format!(" of {}", one_line(project)));
     let until = clock(note.until, now, &TimeZone::system());
-    format!("until {until}: {}{project} get “{}”", kinds.join(", "), one_line(&note.words))
+    format!("until {until}: {}{project} get “{}”", list(&kinds), one_line(&note.words))
 }
 
 /// A time of day, with its date unless that is today.
@@ -175,6 +176,6 @@ mod tests {
             by: None,
         };
         let said = sentence(&note, now);
-        assert!(said.ends_with(": questions, permission requests of /home/me/shop get “Wait for me”"), "{said}");
+        assert!(said.ends_with(": questions and permission requests of /home/me/shop get “Wait for me”"), "{said}");
     }
 }

@@ -166,7 +166,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn show(people: &[PersonView]) -> anyhow::Result<()> {
     if people.is_empty() {
         outln!("Nobody was added, so whoever is let in sees and answers everything.");
-        eprintln!("Add somebody with: answerback people add NAME --role answer");
+        outln!("Add somebody with: answerback people add NAME --role answer");
     }
     let rows: Vec<[String; 4]> = people.iter().map(row).collect();
     table::print(&rows, [style::STRONG, Style::new(), Style::new(), style::FAINT])

@@ -6,6 +6,7 @@ use crate::api::AskView;
 use crate::ask::Origin;
 use crate::client::{Client, ClientError};
 use crate::instance;
+use crate::text::counted;
 
 use super::daemon_process::{self, DaemonProcess};
 use super::exit::Exit;
@@ -57,9 +58,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             }
             return Ok(Exit::Success);
         }
-        list => list?.asks.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred),
+        list => list?.asks,
     };
-    let mut waiting: Vec<AskView> = waiting.collect();
+    let of_programs = waiting.iter().filter(|ask| ask.origin == Origin::Program).count();
+    let mut waiting: Vec<AskView> =
+        waiting.into_iter().filter(|ask| ask.origin == Origin::ClaudeCode && !ask.deferred).collect();
     let is_edge = client.version()?.hub.is_some();
     if !is_edge && !waiting.is_empty() {
         // The hooks of other machines wait for their own daemons, or go to another hub.
@@ -97,5 +100,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         process.until_ended()?;
     }
     eprintln!("Stopped.");
+    if of_programs > 0 {
+        let what = counted(of_programs, "question of a program stays open", "questions of programs stay open");
+        eprintln!("{what}. Any command starts the daemon again, for example: answerback pending");
+    }
     Ok(Exit::Success)
 }

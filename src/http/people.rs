@@ -77,7 +77,7 @@ impl From<PersonError> for Problem {
         match error {
             PersonError::Unknown => Self::not_found(&title).hint("GET /v1/people lists them."),
             PersonError::NameTaken => Self::new(StatusCode::CONFLICT, "name-taken", title)
-                .hint("Choose another name, or change what they may do."),
+                .hint("Choose another name, or change what they may do with: answerback people grant"),
             PersonError::NoName => Self::invalid(title, Vec::new()).hint("Send a `name` that can be read."),
             PersonError::Grants(_) => Self::invalid(title, Vec::new()).hint(
                 "A grant has a `role` (view, answer or admin) and may have a `project`, a pattern like `/srv/*`.",

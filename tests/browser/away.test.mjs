@@ -11,7 +11,7 @@ scenario("the line says until when, for what and in which words; the button ends
   const page = await world.page({ viewport: { width: 390, height: 800 } });
   await line(page).waitFor();
   const said = await line(page).innerText();
-  assert.match(said, /Away until .*\d\d.\d\d.*: questions, permission requests get your words/);
+  assert.match(said, /Away until .*\d\d.\d\d.*: questions and permission requests get your words/);
   assert.ok(said.includes(WORDS), said);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
   await page.getByRole("button", { name: "I am back" }).click();

@@ -36,7 +36,7 @@ fn people_are_added_granted_and_removed() {
     drop(world.daemon());
     let (stdout, stderr) = works(&world, &[]);
     assert!(
-        stdout.contains("Nobody was added") && stderr.contains("people add NAME --role answer"),
+        stdout.contains("Nobody was added") && stdout.contains("people add NAME --role answer"),
         "{stdout}{stderr}"
     );
     let (_, stderr) =
