@@ -26,7 +26,7 @@ show_line() {
     local everyday='^ +(Adding|Building|Compiling|Downloaded|Downloading|Finished|Locking|Updating) '
     local text now
     if [[ $1 =~ $progress ]]; then
-        text="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} parts are built, $((BASH_REMATCH[2] - BASH_REMATCH[1])) are left"
+        text="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} parts are built, $((BASH_REMATCH[2] - BASH_REMATCH[1])) left"
         text+=" ($(as_time $((SECONDS - started))))"
         now=$((BASH_REMATCH[1] * 10 / BASH_REMATCH[2]))
         # The last part is Answerback itself, and the largest by far.

@@ -61,7 +61,7 @@ export RUSTUP_INIT=$scratch/rustup-init
 
 echo "-- install"
 "$install" --yes --project "$scratch/shop" </dev/null 2>&1 | tee "$scratch/log"
-grep -q 'parts are built, [0-9]* are left' "$scratch/log" || fail "the progress was not shown"
+grep -q 'parts are built, [0-9]* left' "$scratch/log" || fail "the progress was not shown"
 grep -q 'answered, and received' "$scratch/log" || fail "the round trip was not proven"
 [[ -x $bin/answerback && -x $bin/answerback-hook ]] || fail "the programs are not in $bin"
 grep -q "\"command\": \"$bin/answerback-hook\"" "$scratch/shop/.claude/settings.json" || fail "the hook is not installed"
