@@ -9,7 +9,9 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::access::Token;
-use crate::ask::DEMO_SESSION;
+use crate::api::AwayView;
+use crate::ask::{DEMO_SESSION, Kind};
+use crate::client::Client;
 use crate::doctor::until_arrived;
 use crate::text::sanitise;
 
@@ -41,14 +43,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     until_arrived(&client, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
-    let open = client.open_asks()?.asks;
-    if open.iter().any(|ask| ask.key == key) {
+    if gets_words(&client)? {
+        eprintln!("You are away, so the pretend agent gets your words: answerback show {key}");
+        eprintln!("To answer it yourself, run `answerback back`, and then this again.");
+    } else {
         eprintln!("A pretend agent asks. Answer it on the page: answerback open");
         if hub().is_none() {
-            eprintln!("Or here: answerback answer {}", which::short_key(&open, &key));
+            eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
         }
-    } else {
-        eprintln!("A pretend agent asked, and has its answer already: answerback show {key}");
     }
     if !args.wait {
         return Ok(Exit::Success);
@@ -61,6 +63,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => eprintln!("The hook made no decision: Claude Code would ask in its terminal."),
     }
     Ok(Exit::Success)
+}
+
+/// Whether somebody has left words for questions in the current directory.
+fn gets_words(client: &Client) -> anyhow::Result<bool> {
+    if hub().is_some() {
+        return Ok(false);
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    let is_for_here = |note: &AwayView| {
+        let is_inside = note.project.as_deref().is_none_or(|project| here.starts_with(project));
+        is_inside && note.kinds.contains(&Kind::Question)
+    };
+    Ok(client.away()?.away.iter().any(is_for_here))
 }
 
 fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {

@@ -258,6 +258,7 @@ export class Card {
     const isAnswer = this.sending.sent?.how === "answer";
     const step = this.sending.takeBack();
     if (step === null) return;
+    this.#waitsForDaemon = false;
     this.listener.needed(this);
     if (step === "undo" && isAnswer) this.form.undo();
     this.form.focus();
@@ -400,7 +401,7 @@ export class Card {
     if (isFirst) {
       announce(end.spoken);
       this.listener.settled(this.ask);
-      if (this.#waitsForDaemon) this.listener.passed(this);
+      if (this.#waitsForDaemon && isMine) this.listener.passed(this);
     }
     clearTimeout(this.#timer);
     // The person closes the card if a text of theirs was not sent, or if something went wrong.

@@ -129,7 +129,7 @@ fn back_from_one_project_says_what_is_left() {
     let (overview, _) = person(&world, &[]);
     assert!(overview.starts_with("You are away until "), "{overview}");
     let (_, said) = person(&world, &["demo"]);
-    assert!(said.contains("has its answer already: answerback show demo-"), "{said}");
+    assert!(said.contains("the pretend agent gets your words: answerback show demo-"), "{said}");
     assert_eq!(person(&world, &["back"]).1, "Welcome back. From now on, questions wait for you.\n");
     assert_eq!(person(&world, &["back"]).1, "You were not away.\n");
 }
