@@ -182,10 +182,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The mode in which the file has our hook. It is `auto` if the file does not have it, or cannot be read.
+/// The mode in which the file has our hook. It is `auto` if the file does not have it, has it in several modes, or cannot be read.
 fn mode_now(file: &Path) -> Mode {
     let own = look::read(file).ok().and_then(|bytes| Look::at(&bytes).ok()).map(|look| look.own()).unwrap_or_default();
-    own.into_iter().map(|handler| handler.mode).find(|mode| *mode != Mode::Auto).unwrap_or_default()
+    let mut modes = own.into_iter().map(|handler| handler.mode);
+    let first = modes.next().unwrap_or_default();
+    if modes.all(|mode| mode == first) { first } else { Mode::Auto }
 }
 
 /// The file as it is after this change.

@@ -19,7 +19,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{RwLock, mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::App;
@@ -39,6 +39,8 @@ pub(super) const MAX_HEADERS: usize = 64;
 pub(super) const MAX_HEAD: usize = 32 * 1024;
 /// How long running requests may take when the daemon stops. Parked calls take longer. They are cut, and their hooks come back.
 const DRAIN: Duration = Duration::from_millis(300);
+/// How long the replies to settled asks may take when the daemon goes down.
+const FINISH: Duration = Duration::from_secs(2);
 /// The pause after a failed accept. Usually there are no file descriptors left, and some become free during the pause.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -70,7 +72,7 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     http.max_header_size(MAX_HEAD).max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
     let (shares, mut closing) = (app.shares, app.closing.clone());
     let server = Server { http, router: router(app.clone()), place_handle: None, closing: closing.clone() };
-    let socket_server = Arc::new(SocketServer { app, server: server.clone() });
+    let socket_server = Arc::new(SocketServer { app, server: server.clone(), finishing: RwLock::default() });
     let graceful = GracefulShutdown::new();
     // Each listener has its own places, so that a crowd on the network cannot shut out programs on this machine.
     let tcp_places = Places::new("loopback", shares.tcp, 1);
@@ -107,6 +109,8 @@ pub(crate) async fn serve(mut listeners: Listeners, app: App) {
     }
     drop(listeners);
     drop(tokio::time::timeout(DRAIN, graceful.shutdown()).await);
+    // A hook that does not get its outcome starts another daemon to ask for it.
+    drop(tokio::time::timeout(FINISH, socket_server.finishing.write()).await);
 }
 
 async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr, SocketAddr)> {

@@ -19,6 +19,7 @@ use hyper_util::server::graceful::Watcher;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
+use tokio::sync::RwLock;
 
 use crate::api::Problem;
 use crate::claude_code::ParkedCall;
@@ -37,6 +38,8 @@ const LONGEST_HEAD: usize = 4 * 1024;
 pub(super) struct SocketServer {
     pub(super) app: App,
     pub(super) server: Server,
+    /// Held for reading while the reply to a settled ask is made and sent. The daemon does not end before.
+    pub(super) finishing: RwLock<()>,
 }
 
 /// Takes the parked call of a request over from its handler. The handler returns at once, and the connection waits in its place.
@@ -77,6 +80,7 @@ impl SocketServer {
                     return;
                 }
                 let finish = async {
+                    let _finishing = self.finishing.read().await;
                     let finished = self.app.bridge.finish(waited).await;
                     let response = finished.map_or_else(|error| Problem::from(error).into_response(), hook::parked);
                     send(&stream, guard::complete(response)).await

@@ -138,6 +138,12 @@ export class Card {
     this.row.tick(this.ask);
   }
 
+  /** The card can be seen again. What runs on it goes on where it would be by now. */
+  reappear() {
+    if (!this.canUndo) return;
+    for (const animation of this.foot.element.getAnimations({ subtree: true })) animation.currentTime = performance.now() - this.chosenAt;
+  }
+
   /** Shows the form in place of the row. */
   expand() {
     if (this.isExpanded || !this.isOpen) return;
@@ -368,7 +374,6 @@ export class Card {
     const isBusy = step === "sending" || step === "unsent";
     const { hasFocus } = this;
     this.element.dataset.phase = step;
-    if (step === "undo") this.element.style.setProperty("--since", String(Math.round(performance.now() - this.chosenAt)));
     this.form.element.inert = isBusy;
     this.foot.show({ phase: step, canRelease: Boolean(this.#context?.terminal) && !this.ask.racing && !this.ask.deferred, pending: this.#pending });
     // If the control with the focus is gone, the next key would go to another card. An inert control loses the focus only later.
@@ -401,7 +406,9 @@ export class Card {
     if (isFirst) {
       announce(end.spoken);
       this.listener.settled(this.ask);
-      if (this.#waitsForDaemon && isMine) this.listener.passed(this);
+      // That may be long after the person sent it, and nothing they do elsewhere is interrupted.
+      const isWith = hasFocus || document.activeElement === document.body;
+      if (this.#waitsForDaemon && isMine && isWith) this.listener.passed(this);
     }
     clearTimeout(this.#timer);
     // The person closes the card if a text of theirs was not sent, or if something went wrong.

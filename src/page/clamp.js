@@ -31,8 +31,10 @@ export function clamp(text, { lines, slack = SLACK, opened = () => {} }) {
     measure();
     if (!isOpen) text.scrollIntoView({ block: "nearest" });
   });
-  // The height is known when the text is on the screen, and changes with the width of the window.
-  new ResizeObserver(measure).observe(text);
+  // The height is known when the text is on the screen, and changes with the width of the window and the size of the letters. A text that is
+  // cut keeps its own height, but what is in it does not.
+  const observer = new ResizeObserver(measure);
+  for (const element of [text, ...text.children]) observer.observe(element);
   return [text, button];
 }
 

@@ -342,6 +342,7 @@ export class Inbox {
     this.#chosen = card;
     card.expand();
     this.#arrange();
+    card.reappear();
     if (this.#isWide) card.row.reveal();
   }
 

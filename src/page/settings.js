@@ -79,7 +79,9 @@ function toggle(name, label, isOn, turnOn) {
 /** Returns why the browser does not notify; empty if it does. */
 async function askForNotifications() {
   try {
-    if ((await Notification.requestPermission()) !== "granted") return "The browser blocks notifications of this page. Allow them in its settings for this site.";
+    const permission = await Notification.requestPermission();
+    if (permission === "denied") return "The browser blocks notifications of this page. Allow them in its settings for this site.";
+    if (permission !== "granted") return "The browser has no permission to notify you yet. Turn this on again to be asked once more.";
     // Some browsers grant the permission, but throw here. There is no other way to find out.
     new Notification("Answerback", { body: "You will be notified of questions like this.", icon: "/page/icon-192.png", tag: "answerback" });
     return "";

@@ -211,11 +211,11 @@ impl World {
     pub(crate) fn until_parked(&self, hook: &Hook) {
         until("the hook to be parked", || {
             let Ok(call) = fs::read_to_string(format!("/proc/{}/syscall", hook.pid())) else { return Some(()) };
-            let fields: Vec<&str> = call.split(' ').collect();
-            // Nobody has asked yet how it ended, so it still has an entry, but it makes no call any more.
-            if fields.first() == Some(&"-1") {
+            // It has ended. Nobody has asked yet how, so it still has an entry, but it has no stack any more.
+            if call.trim() == "-1 0x0 0x0" {
                 return Some(());
             }
+            let fields: Vec<&str> = call.split(' ').collect();
             let (is_poll, is_ppoll) = (fields.first() == Some(&"7"), fields.first() == Some(&"73"));
             let timeout = *fields.get(3)?;
             (is_poll && timeout.ends_with("ffffffff") || is_ppoll && timeout == "0x0").then_some(())

@@ -84,13 +84,20 @@ scenario("MCP SDK: a form in the client, filled in there", async (world) => {
 });
 
 scenario("MCP SDK: a form in the client is closed when the answer comes from elsewhere", async (world) => {
+  const opened = deferred();
   const closed = deferred();
   const client = await connected(world, {
     options: ["--elicitation"],
-    elicit: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => closed.resolve(resolve({ action: "cancel" })))),
+    elicit: (_, { signal }) => {
+      opened.resolve();
+      return new Promise((resolve) => signal.addEventListener("abort", () => closed.resolve(resolve({ action: "cancel" }))));
+    },
   });
   const result = client.callTool(CALL);
-  await world.daemon.answer(await world.daemon.openedKind("question"), { [NAME.question]: "shop" });
+  const asked = await world.daemon.openedKind("question");
+  // Without a form there is nothing to close.
+  await within("the form", opened.promise);
+  await world.daemon.answer(asked, { [NAME.question]: "shop" });
   assert.equal((await within("the result", result)).structuredContent.outcome, "answered");
   await within("the form being closed", closed.promise);
 });
