@@ -89,7 +89,7 @@ scenario("MCP SDK: a form in the client is closed when the answer comes from els
   const client = await connected(world, {
     options: ["--elicitation"],
     elicit: (_, { signal }) => {
-      opened.resolve();
+      opened.resolve(true);
       return new Promise((resolve) => signal.addEventListener("abort", () => closed.resolve(resolve({ action: "cancel" }))));
     },
   });
