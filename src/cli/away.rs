@@ -9,13 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::{AwayRequest, AwayView};
 use crate::ask::Kind;
 use crate::claude_code::settings::coverage::list;
+use crate::client::Client;
 use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
 use super::history::real_name;
 use super::settle::refuse_inside_agent;
-use super::{client, print_json, refuse_on_edge, time};
+use super::{client, hub, print_json, refuse_on_edge, time};
 
 /// Leave words that answer what is asked while you are away
 ///
@@ -135,6 +136,15 @@ fn directory(dir: &Path) -> anyhow::Result<String> {
         Some(_) => real_name(dir, "or leave --project out"),
         None => Err(hinted(format!("{}: its name is not UTF-8", dir.display()), "Leave --project out.")),
     }
+}
+
+/// Reminds a person who looks that they are away. Empty if they are not.
+pub(super) fn reminder(client: &Client) -> anyhow::Result<String> {
+    // An edge leaves this to its hub.
+    let notes = if hub().is_some() { Vec::new() } else { client.away()?.away };
+    let lines: String =
+        notes.iter().map(|note| format!("You are away {}\n", sentence(note, Timestamp::now()))).collect();
+    Ok(if lines.is_empty() { lines } else { lines + "When you are back, run: answerback back\n" })
 }
 
 /// When it is over, what it is for, and the words.

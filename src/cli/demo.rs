@@ -4,14 +4,12 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use anstream::{eprintln, println};
+use anstream::{eprint, eprintln, println};
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::access::Token;
-use crate::api::AwayView;
-use crate::ask::{DEMO_SESSION, Kind};
-use crate::client::Client;
+use crate::ask::DEMO_SESSION;
 use crate::doctor::until_arrived;
 use crate::text::sanitise;
 
@@ -19,7 +17,7 @@ use super::exit::Exit;
 use super::explain::hinted;
 use super::programs::hook_program;
 use super::which;
-use super::{client, hub};
+use super::{away, client, hub};
 
 /// Let a pretend agent ask two questions through the real hook
 ///
@@ -43,15 +41,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = client()?;
     until_arrived(&client, &key, &mut child)
         .map_err(|problem| hinted(format!("the pretend agent could not ask: {problem}"), "Run: answerback doctor"))?;
-    if gets_words(&client)? {
-        eprintln!("You are away, so the pretend agent gets your words: answerback show {key}");
-        eprintln!("To answer it yourself, run `answerback back`, and then this again.");
-    } else {
-        eprintln!("A pretend agent asks. Answer it on the page: answerback open");
-        if hub().is_none() {
-            eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
-        }
+    eprintln!("A pretend agent asks. Answer it on the page: answerback open");
+    if hub().is_none() {
+        eprintln!("Or here: answerback answer {}", which::short_key(&client.open_asks()?.asks, &key));
     }
+    // Their words answer it, so they would look for it in vain.
+    eprint!("{}", away::reminder(&client)?);
     if !args.wait {
         return Ok(Exit::Success);
     }
@@ -63,19 +58,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => eprintln!("The hook made no decision: Claude Code would ask in its terminal."),
     }
     Ok(Exit::Success)
-}
-
-/// Whether somebody has left words for questions in the current directory.
-fn gets_words(client: &Client) -> anyhow::Result<bool> {
-    if hub().is_some() {
-        return Ok(false);
-    }
-    let here = std::env::current_dir().unwrap_or_default();
-    let is_for_here = |note: &AwayView| {
-        let is_inside = note.project.as_deref().is_none_or(|project| here.starts_with(project));
-        is_inside && note.kinds.contains(&Kind::Question)
-    };
-    Ok(client.away()?.away.iter().any(is_for_here))
 }
 
 fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {

@@ -12,8 +12,8 @@ use super::exit::Exit;
 
 /// Serve the tool `ask_human` to an agent over MCP
 ///
-/// It speaks MCP over stdin and stdout. An agent starts this command, not a person. The tool asks a person through Answerback and waits for the answer. Questions that are open
-/// when the agent ends or cancels its call are taken back.
+/// It speaks MCP over stdin and stdout. An agent starts this command, not a person. The tool asks a person through Answerback and waits
+/// for the answer. Questions that are open when the agent ends or cancels its call are taken back.
 ///
 /// `answerback install --mcp` adds it to a project for Claude Code. For other agents, see docs/mcp.md.
 #[derive(Debug, clap::Args)]

@@ -17,8 +17,8 @@ use super::{paths, print_json};
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Copy the store of this machine to PostgreSQL.\n\n\
-    Questions, answers, people and devices are copied in one transaction, and compared by number and checksum before they count. The file of this machine is not changed. \
-    The database must be empty, and the daemon must not run. The changes themselves are not copied: programs that follow them list the \
+    Questions, answers, people and devices are copied in one transaction, and compared by number and checksum before they count. \
+    The file of this machine is not changed. The database must be empty, and the daemon must not run. The changes themselves are not copied: programs that follow them list the \
     questions again.",
     after_help = "Examples:\n  \
     answerback stop\n  \

@@ -1,7 +1,5 @@
 //! `answerback` without a command: what is open, and what to do next.
 
-use jiff::Timestamp;
-
 use crate::claude_code::settings::coverage::Coverage;
 use crate::claude_code::settings::session;
 use crate::client::Client;
@@ -16,11 +14,9 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     // Where nothing was ever asked, no daemon is started only to say so.
     let client = (paths.store().exists() || hub.is_some()).then(|| Client::new(paths));
     let open = client.as_ref().map_or(Ok(Vec::new()), |client| client.open_asks().map(|list| list.asks))?;
-    if let Some(client) = client.filter(|_| hub.is_none()) {
-        for note in client.away()?.away {
-            outln!("You are away {}", away::sentence(&note, Timestamp::now()));
-            outln!("When you are back, run: answerback back\n");
-        }
+    let reminder = client.as_ref().map_or(Ok(String::new()), away::reminder)?;
+    if !reminder.is_empty() {
+        outln!("{reminder}");
     }
     if open.is_empty() {
         outln!("No question is open.\n");

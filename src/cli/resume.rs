@@ -17,8 +17,8 @@ use super::{client, which};
 /// Resume a headless run that was deferred, with its answer
 ///
 /// A one-shot run (claude -p) ends at its first question if the hook was installed with `--mode defer`. With `on_timeout = "defer"`, it
-/// ends when nobody answers in time. In both cases its question stays open. This runs
-/// `claude -p --resume` for it, in its directory; Claude gets the answer at once. What follows -- is added to that command.
+/// ends when nobody answers in time. In both cases its question stays open. This runs `claude -p --resume` for it, in its directory;
+/// Claude gets the answer at once. What follows -- is added to that command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback resume                              # the only run that waits\n  \

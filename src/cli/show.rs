@@ -15,8 +15,8 @@ use super::{client, ended, machine, print_json, subject, time, tree, which};
 
 /// Show everything about one question
 ///
-/// Permission requests, plans and forms are shown, too. It may be open or settled. Nothing is cut: the whole command, every changed line, the whole plan. A character that cannot be seen is
-/// shown by its name, as in <U+202E>.
+/// Permission requests, plans and forms are shown, too. It may be open or settled. Nothing is cut: the whole command, every changed line,
+/// the whole plan. A character that cannot be seen is shown by its name, as in <U+202E>.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback show\n  \

@@ -18,7 +18,8 @@ use super::{away, paths, print_json};
 
 /// Show the state of the daemon
 ///
-/// Says whether it runs, where it listens, how many questions are open, and whether you are away. Also says which waits come to Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
+/// Says whether it runs, where it listens, how many questions are open, and whether you are away. Also says which waits come to
+/// Answerback if Claude Code is started in the current directory: questions, plans, permissions, forms.
 ///
 /// Exits with 6 if it does not run. That is no error, unless it says that it cannot start: the next question starts it. Exits with 1
 /// if it runs and does not answer.

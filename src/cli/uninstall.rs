@@ -16,8 +16,8 @@ use super::{install_server, paths, print_json, sharing};
 
 /// Take the hook out of Claude Code's settings
 ///
-/// Takes the MCP server out of a project, too. Gives back each file that was there before `answerback install`, byte by byte. If something else has changed in it since
-/// then, only the hook or the server is taken out.
+/// Takes the MCP server out of a project, too. Gives back each file that was there before `answerback install`, byte by byte. If
+/// something else has changed in it since then, only the hook or the server is taken out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     answerback uninstall                    # for the current directory\n  \

@@ -8,7 +8,7 @@ import { Head, surroundings } from "./head.js";
 import { firstLine } from "./inline.js";
 import { cardName, formOf, kindKey, text } from "./kinds.js";
 import { Row } from "./row.js";
-import { Sending } from "./sending.js";
+import { says, Sending } from "./sending.js";
 import { age, deadline, mode } from "./words.js";
 
 /** How long the outcome is shown, and how long if a receipt may still arrive. */
@@ -132,7 +132,6 @@ export class Card {
 
   /** Brings the times up to date. */
   tick() {
-    // The row and the card say the same.
     this.#age.textContent = age(this.ask);
     this.#deadline.textContent = deadline(this.ask, this.#context);
     this.row.tick(this.ask);
@@ -180,7 +179,6 @@ export class Card {
     const found = await surroundings(this.ask);
     this.#context = found;
     this.listener.steadily(() => head.showContext(found));
-    this.tick();
     this.#showActions();
   }
 
@@ -230,7 +228,6 @@ export class Card {
       if (ask.perhaps_answered) announce(`${cardName(ask)}: ${mode(ask).word}`);
     }
     this.#showState();
-    this.tick();
   }
 
   /**
@@ -285,6 +282,7 @@ export class Card {
   #showState() {
     const { step } = this.sending;
     const state = this.#isSettled ? "settled" : step !== "open" ? step : !this.#error.hidden ? "refused" : this.isBegun ? "begun" : "open";
+    // The row and the card say the same at every moment.
     this.tick();
     this.row.show(this.ask, state, state === "open" ? "" : this.#pending.slice(0, 100));
   }
@@ -348,15 +346,6 @@ export class Card {
     this.form.blame(problem.errors);
   }
 
-  /** Whether this outcome was sent from here. @param {Outcome} outcome */
-  #isMine(outcome) {
-    const { how, body } = this.sending.sent ?? {};
-    if (!body) return false;
-    if (how === "release") return outcome.kind === "released";
-    if (how === "dismiss") return outcome.kind === "dismissed" && (body.reason ?? undefined) === outcome.reason;
-    return says(outcome, body);
-  }
-
   /** What the person wrote here. */
   get texts() {
     return [...this.form.texts, this.foot.reason].filter((text) => text.trim());
@@ -364,7 +353,7 @@ export class Card {
 
   /** What the person wrote here and nobody sent. Another tab may have sent the same draft. @param {Outcome} outcome */
   #unsent(outcome) {
-    return this.#isMine(outcome) || (this.form.draft !== null && this.form.isComplete && says(outcome, this.form.answer())) ? [] : this.texts;
+    return this.sending.caused(outcome) || (this.form.draft !== null && this.form.isComplete && says(outcome, this.form.answer())) ? [] : this.texts;
   }
 
   #showActions() {
@@ -387,7 +376,7 @@ export class Card {
     const isFirst = this.isOpen;
     if (!isFirst && before.receipt?.at === receipt?.at) return;
     const { hasFocus } = this;
-    const isMine = this.#isMine(outcome);
+    const isMine = this.sending.caused(outcome);
     const unsent = this.#unsent(outcome);
     this.#isSettled = true;
     this.sending.end();
@@ -434,24 +423,4 @@ export class Card {
     drafts.forget(this.ask);
     this.listener.left(this);
   }
-}
-
-/**
- * Whether an ask was settled with this answer.
- * @param {Outcome} outcome
- * @param {Answer} sent
- */
-function says({ kind, answers = {}, edited }, sent) {
-  const said = Object.entries(sent.answers);
-  return kind === "answered" && isSame(edited, sent.edited) && said.length === Object.keys(answers).length && said.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
-}
-
-/**
- * Whether two edits are the same.
- * @param {Record<string, unknown> | undefined} one
- * @param {Record<string, unknown> | undefined} other
- */
-function isSame(one = {}, other = {}) {
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => JSON.stringify(one[name]) === JSON.stringify(other[name]));
 }

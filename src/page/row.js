@@ -59,7 +59,6 @@ export class Row {
    * @param {string} summary of the answer so far
    */
   show(ask, state, summary) {
-    this.tick(ask);
     const shown = JSON.stringify([state, summary, ask.racing, ask.perhaps_answered, ask.deferred, ask.outcome, ask.receipt]);
     if (shown === this.#shown) return;
     this.#shown = shown;

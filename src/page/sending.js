@@ -77,6 +77,15 @@ export class Sending {
     this.#isOver = true;
   }
 
+  /** Whether this outcome was sent from here. @param {Outcome} outcome */
+  caused(outcome) {
+    const { how, body } = this.sent ?? {};
+    if (!body) return false;
+    if (how === "release") return outcome.kind === "released";
+    if (how === "dismiss") return outcome.kind === "dismissed" && (body.reason ?? undefined) === outcome.reason;
+    return says(outcome, body);
+  }
+
   /** @param {Step} step */
   #go(step) {
     this.step = step;
@@ -103,4 +112,24 @@ export class Sending {
       if (!signal.aborted) this.#isTrying = false;
     }
   }
+}
+
+/**
+ * Whether an ask was settled with this answer.
+ * @param {Outcome} outcome
+ * @param {Answer} sent
+ */
+export function says({ kind, answers = {}, edited }, sent) {
+  const said = Object.entries(sent.answers);
+  return kind === "answered" && isSame(edited, sent.edited) && said.length === Object.keys(answers).length && said.every(([question, answer]) => [answer].flat().join(", ") === answers[question]);
+}
+
+/**
+ * Whether two edits are the same.
+ * @param {Record<string, unknown> | undefined} one
+ * @param {Record<string, unknown> | undefined} other
+ */
+function isSame(one = {}, other = {}) {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => JSON.stringify(one[name]) === JSON.stringify(other[name]));
 }

@@ -239,3 +239,19 @@ fn several_questions_take_options_and_words_of_ones_own() {
     let expected = json!({"Deploy?": "No", "When?": "whenever you like", "Where?": "Here"});
     assert_eq!(answers(&world, &key), expected);
 }
+
+#[test]
+fn an_answer_is_not_taken_for_a_key() {
+    let mut world = World::new();
+    let (first, _) = world.ask("s", "toolu_aaaabbbbcccc", &[question("Which?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "cccc", "A"]), 1);
+    assert!(stderr.contains("`cccc` may be the end of the key, but it is too short"), "{stderr}");
+    assert!(stderr.contains("hint: Give at least six characters of it: bbcccc"), "{stderr}");
+    let (second, _) = world.ask("s", "toolu_ddddeeeeffff", &[question("How?")]);
+    let (_, stderr) = exits(&run(&world, &["answer", "B"]), 1);
+    assert!(stderr.contains("2 questions are open, and `B` may be an answer to one: say which"), "{stderr}");
+    exits(&run(&world, &["answer", "cccc", "A"]), 0);
+    assert_eq!(first.reply()["updatedInput"]["answers"]["Which?"], "A");
+    exits(&run(&world, &["answer", "B"]), 0);
+    assert_eq!(second.reply()["updatedInput"]["answers"]["How?"], "B");
+}

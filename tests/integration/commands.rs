@@ -1,7 +1,6 @@
 //! The commands, as people and scripts use them.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
 use std::process::{Output, Stdio};
 
 use rustix::process::Signal;
@@ -193,54 +192,6 @@ fn answer_says_what_does_not_fit() {
     assert_eq!(hook.reply()["updatedInput"]["answers"], json!({"One?": "A"}));
     let (history, _) = exits(&run(&world, &["history"]), 0);
     assert!(history.contains("  One?\n  A\n  Two?\n  (not answered)\n"), "{history}");
-}
-
-#[test]
-fn an_answer_is_not_taken_for_a_key() {
-    let mut world = World::new();
-    let (first, _) = world.ask("s", "toolu_aaaabbbbcccc", &[question("Which?")]);
-    let (_, stderr) = exits(&run(&world, &["answer", "cccc", "A"]), 1);
-    assert!(stderr.contains("`cccc` may be the end of the key, but it is too short"), "{stderr}");
-    assert!(stderr.contains("hint: Give at least six characters of it: bbcccc"), "{stderr}");
-    let (second, _) = world.ask("s", "toolu_ddddeeeeffff", &[question("How?")]);
-    let (_, stderr) = exits(&run(&world, &["answer", "B"]), 1);
-    assert!(stderr.contains("2 questions are open, and `B` may be an answer to one: say which"), "{stderr}");
-    exits(&run(&world, &["answer", "cccc", "A"]), 0);
-    assert_eq!(first.reply()["updatedInput"]["answers"]["Which?"], "A");
-    exits(&run(&world, &["answer", "B"]), 0);
-    assert_eq!(second.reply()["updatedInput"]["answers"]["How?"], "B");
-}
-
-#[test]
-fn what_has_waited_longest_comes_first() {
-    let mut world = World::new();
-    let (_first, _) = world.ask("s", "t1", &[question("First?")]);
-    let (_second, _) = world.ask("s", "t2", &[question("Second?")]);
-    for args in [&["pending"][..], &[]] {
-        let (stdout, _) = exits(&run(&world, args), 0);
-        assert!(stdout.find("First?").unwrap() < stdout.find("Second?").unwrap(), "{stdout}");
-    }
-}
-
-#[test]
-fn a_home_that_cannot_be_used_is_told() {
-    let world = World::new();
-    // Somebody who may not look into this home.
-    let stranger = |args: &[&str]| {
-        let mut command = world.command(ANSWERBACK);
-        command.args(args).current_dir("/").uid(65_534).gid(65_534);
-        command.output()
-    };
-    if !rustix::process::geteuid().is_root() || !stranger(&["--version"]).is_ok_and(|output| output.status.success()) {
-        println!("skipped: the program cannot be run as another user here");
-        return;
-    }
-    let (stdout, _) = exits(&stranger(&["status"]).unwrap(), 6);
-    assert!(stdout.contains("cannot start") && stdout.contains("cannot be written to"), "{stdout}");
-    let (stdout, _) = exits(&stranger(&["doctor"]).unwrap(), 1);
-    assert!(stdout.contains("✗") && stdout.contains("set XDG_STATE_HOME to one of your own"), "{stdout}");
-    let (_, stderr) = exits(&stranger(&["pending"]).unwrap(), 1);
-    assert!(stderr.contains("hint: Run: answerback doctor"), "{stderr}");
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::world::{ANSWERBACK, HOOK, World, copy_program, make_program, question};
+use crate::commands::exits;
+use crate::world::{ANSWERBACK, HOOK, NOBODY, World, copy_program, make_program, question};
 
 /// A world with a project that has the hook, and a Claude Code of some version.
 pub(crate) struct Project {
@@ -296,4 +298,25 @@ fn the_doctor_does_not_disturb_who_waits() {
     project.world.answer(&key, &json!({"Which?": "A"})).expect(200);
     assert_eq!(hook.reply()["permissionDecision"], "allow");
     assert!(Path::new(HOOK).exists());
+}
+
+#[test]
+fn a_home_that_cannot_be_used_is_told() {
+    let world = World::new();
+    // Somebody who may not look into this home.
+    let stranger = |args: &[&str]| {
+        let mut command = world.command(ANSWERBACK);
+        command.args(args).current_dir("/").uid(NOBODY).gid(NOBODY);
+        command.output()
+    };
+    if !rustix::process::geteuid().is_root() || !stranger(&["--version"]).is_ok_and(|output| output.status.success()) {
+        println!("skipped: the program cannot be run as another user here");
+        return;
+    }
+    let (stdout, _) = exits(&stranger(&["status"]).unwrap(), 6);
+    assert!(stdout.contains("cannot start") && stdout.contains("cannot be written to"), "{stdout}");
+    let (stdout, _) = exits(&stranger(&["doctor"]).unwrap(), 1);
+    assert!(stdout.contains("✗") && stdout.contains("set XDG_STATE_HOME to one of your own"), "{stdout}");
+    let (_, stderr) = exits(&stranger(&["pending"]).unwrap(), 1);
+    assert!(stderr.contains("hint: Run: answerback doctor"), "{stderr}");
 }

@@ -41,3 +41,14 @@ fn where_the_hook_is_installed_it_says_what_comes_here() {
     assert!(stdout.contains("questions and plans come to Answerback"), "{stdout}");
     assert!(!stdout.contains("answerback install"), "{stdout}");
 }
+
+#[test]
+fn what_has_waited_longest_comes_first() {
+    let mut world = World::new();
+    let (_first, _) = world.ask("s", "t1", &[question("First?")]);
+    let (_second, _) = world.ask("s", "t2", &[question("Second?")]);
+    for args in [&["pending"][..], &[]] {
+        let (stdout, _) = exits(&run(&world, args), 0);
+        assert!(stdout.find("First?").unwrap() < stdout.find("Second?").unwrap(), "{stdout}");
+    }
+}
