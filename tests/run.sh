@@ -3,8 +3,10 @@
 # itself, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, fleet, api-description, clients, static-hook, costs, real-client, page, install
-#   tests/run.sh compatibility a part for when it is named: older versions of Claude Code too, and docs/compatibility.md checked
+#   tests/run.sh integration   one part: unit, integration, fleet, api-description, clients, real-client, page, static-hook, install, costs
+#   tests/run.sh nightly       what takes long and rarely changes: compatibility (older versions of Claude Code), patience (what needs
+#                              minutes of waiting), miri, fuzz. Each of them can be named alone
+#   tests/run.sh --changed nightly   only those whose sources have changed since they last passed on this machine
 #
 # Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox, PostgreSQL) with apt-get
 # where it may, and Claude Code with npm, its SDK for Python and the checkers of types and of the API's description with pip, into
@@ -12,10 +14,12 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-# Parts that build with cargo, and parts that only use the programs. One of each runs at the same time: most tests wait most of the time.
-building_parts=(unit integration fleet static-hook costs install)
-using_parts=(api-description clients real-client page)
-extra_parts=(compatibility)
+# One part of each lane runs at the same time, because most tests wait most of the time. The lanes keep out of each other's way: the first
+# builds with cargo for debugging, the second only uses the programs, and the third shares one release build.
+debug_lane=(unit integration fleet)
+using_lane=(api-description clients real-client page)
+release_lane=(static-hook install costs)
+nightly_parts=(compatibility patience miri fuzz)
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 
@@ -56,14 +60,14 @@ install_for() {
         api-description | clients) install_venv ;;
         # Without it, the part says that it is skipped.
         costs) install_command valgrind valgrind || true ;;
-        real-client) install_postgres && install_venv ;;
+        real-client | patience) install_postgres && install_venv ;;
         page) install_command chromium chromium && install_command firefox-esr firefox-esr ;;
     esac
 }
 
 run_part() {
     case $1 in
-        unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc && miri ;;
+        unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc ;;
         integration) limited cargo test --test integration ;;
         fleet) limited cargo test --test fleet -- --nocapture && tests/install_fleet.sh ;;
         api-description) tests/api_description/run.sh ;;
@@ -74,7 +78,42 @@ run_part() {
         page) tests/browser/run.sh ;;
         install) tests/install_toolchain.sh && tests/install.sh ;;
         compatibility) tests/real_client/compatibility.sh --check ;;
+        patience) ANSWERBACK_TEST_PATIENCE=1 tests/real_client/run.sh --test-name-pattern='two minutes' ;;
+        miri) miri ;;
+        fuzz) ANSWERBACK_FUZZ_SECONDS=300 limited cargo test --test integration websocket_fuzz -- --nocapture ;;
     esac
+}
+
+# one_test PART: the command for a single test of a part.
+one_test() {
+    case $1 in
+        unit) echo "cargo test --lib NAME" ;;
+        integration | fuzz) echo "cargo test --test integration NAME" ;;
+        fleet) echo "cargo test --test fleet NAME -- --nocapture" ;;
+        clients) echo "tests/clients/run.sh --test-name-pattern=NAME" ;;
+        real-client | patience) echo "tests/real_client/run.sh --test-name-pattern=NAME" ;;
+        page) echo "tests/browser/run.sh --test-name-pattern=NAME" ;;
+        compatibility) echo "tests/real_client/compatibility.sh VERSION" ;;
+        *) echo "tests/run.sh $1" ;;
+    esac
+}
+
+# sources_of PART: what can break a part of the nightly ones.
+sources_of() {
+    case $1 in
+        compatibility | patience) echo hooks src/claude_code src/registry src/http/hook* tests/real_client ;;
+        miri) echo hooks ;;
+        fuzz) echo src/http/websocket src/api src/inbox tests/integration/websocket_fuzz.rs ;;
+    esac
+}
+
+# passed_file PART: a file that is there if the part has passed with these sources on this machine.
+passed_file() {
+    local sources
+    read -ra sources <<<"$(sources_of "$1")"
+    echo "${ANSWERBACK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/answerback-tests}/passed/$1-$(
+        git ls-files -z -- "${sources[@]}" | xargs -0 sha256sum | sha256sum | cut -c1-16
+    )"
 }
 
 # Builds the programs, and keeps a copy: cargo replaces its own while other tests are built.
@@ -176,7 +215,10 @@ run_parts() {
             say "$part"
             run_part "$part" || verdict=FAILED
         fi
-        printf '%-15s %-7s %4d s\n' "$part" "$verdict" $((SECONDS - started)) >"$scratch/$part.verdict"
+        if [[ $verdict == ok ]] && is_one_of "$part" "${nightly_parts[@]}"; then
+            mkdir -p "$(dirname "$(passed_file "$part")")" && touch "$(passed_file "$part")"
+        fi
+        printf '%-15s %-7s %4d s   %s\n' "$part" "$verdict" $((SECONDS - started)) "$(one_test "$part")" >"$scratch/$part.verdict"
     done
 }
 
@@ -196,41 +238,61 @@ interrupted() {
     exit 130
 }
 
-parts=("$@")
-if [[ $# -eq 0 ]]; then parts=("${building_parts[@]}" "${using_parts[@]}"); fi
-building=() using=()
+changed=
+if [[ ${1:-} == --changed ]]; then
+    changed=1
+    shift
+fi
+parts=()
+for part in "$@"; do
+    case $part in
+        nightly) parts+=("${nightly_parts[@]}") ;;
+        *) parts+=("$part") ;;
+    esac
+done
+if [[ $# -eq 0 ]]; then parts=("${debug_lane[@]}" "${using_lane[@]}" "${release_lane[@]}"); fi
+debug=() using=() release=()
 for part in "${parts[@]}"; do
-    if is_one_of "$part" "${building_parts[@]}"; then
-        building+=("$part")
-    elif is_one_of "$part" "${using_parts[@]}" "${extra_parts[@]}"; then
+    if is_one_of "$part" "${debug_lane[@]}"; then
+        debug+=("$part")
+    elif is_one_of "$part" "${release_lane[@]}"; then
+        release+=("$part")
+    elif is_one_of "$part" "${using_lane[@]}" "${nightly_parts[@]}"; then
         using+=("$part")
     else
-        echo "error: there is no part called $part (${building_parts[*]} ${using_parts[*]} ${extra_parts[*]})" >&2
+        echo "error: there is no part called $part (${debug_lane[*]} ${using_lane[*]} ${release_lane[*]} nightly ${nightly_parts[*]})" >&2
         exit 2
     fi
 done
 
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
+for part in "${parts[@]}"; do
+    if [[ -n $changed ]] && is_one_of "$part" "${nightly_parts[@]}" && [[ -e $(passed_file "$part") ]]; then
+        printf '%-15s %-7s %s\n' "$part" ok "passed before with the same sources" >"$scratch/$part.verdict"
+    fi
+done
 setup || exit 1
 provide_programs || exit 1
-# A part whose packages cannot be installed fails. The others run all the same.
+# A part whose packages cannot be installed fails. The others still run.
 for part in "${parts[@]}"; do
+    if [[ -e $scratch/$part.verdict ]]; then continue; fi
     if ! install_for "$part"; then printf '%-15s %-7s %s\n' "$part" FAILED "something that it needs is missing" >"$scratch/$part.verdict"; fi
 done
 
 lanes=()
 # Most tests wait for something most of the time, so there are more of them at once than processors.
-if ((${#building[@]} > 0 && ${#using[@]} > 0)); then
-    export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$processors}
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * processors))}
+if ((${#parts[@]} > 1)); then
     trap interrupted INT TERM
-    run_parts aside "${building[@]}" &
-    lanes+=($!)
-    run_parts aside "${using[@]}" &
-    lanes+=($!)
+    for lane in debug using release; do
+        declare -n lane_parts=$lane
+        if ((${#lane_parts[@]} == 0)); then continue; fi
+        run_parts aside "${lane_parts[@]}" &
+        lanes+=($!)
+    done
     wait
 else
-    export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * processors))}
     run_parts here "${parts[@]}"
 fi
 
@@ -240,5 +302,6 @@ for part in "${parts[@]}"; do
     cat "$scratch/$part.verdict"
     if [[ $(<"$scratch/$part.verdict") == *" ok "* ]]; then passed=$((passed + 1)); fi
 done
-printf '\nparts: %d passed, %d failed\n' "$passed" $((${#parts[@]} - passed))
+printf '\n%s\n' "in all: $((SECONDS / 60)) min $((SECONDS % 60)) s. The last column is the command for one test of a part."
+printf 'parts: %d passed, %d failed\n' "$passed" $((${#parts[@]} - passed))
 [[ $passed -eq ${#parts[@]} ]]

@@ -46,18 +46,4 @@ for argument in "$@"; do
 done
 if ((${#files[@]} == 0)); then files=("$here"/*.test.mjs "$here"/../tape/*.test.mjs); fi
 
-run_tests() { node --test --test-concurrency=2 --test-reporter=spec "$@" "${files[@]}"; }
-
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
-if run_tests "${options[@]}" | tee "$said"; then exit 0; fi
-# Two real browsers on a busy machine: a few that fail may run once more, alone. That is said, so that they get repaired.
-mapfile -t failed < <(sed -nE 's/^✖ (.*) \([0-9.]+ms\)$/\1/p' "$said" | sort -u)
-if ((${#failed[@]} == 0 || ${#failed[@]} > 3)); then exit 1; fi
-again=()
-for name in "${failed[@]}"; do
-    again+=("--test-name-pattern=$(sed 's/[][\.*^$+?(){}|/]/\\&/g' <<<"$name")")
-done
-printf '\nfailed, and runs once more: %s\n' "${failed[@]}"
-run_tests "${again[@]}"
-printf '\nunsteady, passed when it ran again: %s\n' "${failed[@]}"
+node --test --test-concurrency=2 --test-reporter=spec "${options[@]}" "${files[@]}"

@@ -11,6 +11,8 @@ const BYPASSING = "--permission-mode bypassPermissions --dangerously-skip-permis
 // The home of the world, which is a scratch directory.
 const CRITICAL = "rm -rf ~";
 const BLOCKED_AFTER_MS = 120_000;
+// `tests/run.sh nightly` waits for that.
+const IS_PATIENT = process.env.ANSWERBACK_TEST_PATIENCE === "1";
 
 async function asked(world, call) {
   await world.coverAll();
@@ -30,7 +32,7 @@ scenario("bypass: a critical command is asked about, and denied from elsewhere",
   await world.noHookLeft();
 });
 
-scenario("bypass: what Claude Code blocks after two minutes leaves the inbox, and nobody is said to have denied it", async (world) => {
+if (IS_PATIENT) scenario("bypass: what Claude Code blocks after two minutes leaves the inbox, and nobody is said to have denied it", async (world) => {
   const call = bash(CRITICAL);
   const { terminal, open } = await asked(world, call);
   const shown = await within("the command being blocked", world.model.shown(call), BLOCKED_AFTER_MS + 20_000);

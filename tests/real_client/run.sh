@@ -18,5 +18,5 @@ ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
 provide_python "$real_client/requirements.txt"
 export ANSWERBACK_TEST_PYTHON=$python
-# Three at once, because one test waits for two minutes.
+# Three at once, because they mostly wait for Claude Code.
 exec node --test --test-concurrency=3 --test-reporter=spec "$@" "$real_client"/*.test.mjs
