@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the API's description of
-# itself, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
+# itself, waits under torture, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, fleet, api-description, clients, real-client, page, static-hook, install, costs
+#   tests/run.sh integration   one part: unit, integration, torture, fleet, api-description, clients, real-client, page, static-hook, install, costs
 #   tests/run.sh nightly       what takes long and rarely changes: compatibility (older versions of Claude Code), patience (what needs
-#                              minutes of waiting), miri, fuzz. Each of them can be named alone
+#                              minutes of waiting), long-torture, miri, fuzz. Each of them can be named alone
 #   tests/run.sh --changed nightly   only those whose sources have changed since they last passed on this machine
 #
 # Needs cargo. Installs what is missing (curl, jq, tmux, zsh, fish, valgrind, Python, Node.js, Chromium, Firefox, PostgreSQL) with apt-get
@@ -16,10 +16,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # One part of each lane runs at the same time, because most tests wait most of the time. The lanes keep out of each other's way: the first
 # builds with cargo for debugging, the second only uses the programs, and the third shares one release build.
-debug_lane=(unit integration fleet)
+debug_lane=(unit integration torture fleet)
 using_lane=(api-description clients real-client page)
 release_lane=(static-hook install costs)
-nightly_parts=(compatibility patience miri fuzz)
+nightly_parts=(compatibility patience long-torture miri fuzz)
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 
@@ -69,6 +69,7 @@ run_part() {
     case $1 in
         unit) limited cargo test --workspace --lib --bins && limited cargo test --workspace --doc ;;
         integration) limited cargo test --test integration ;;
+        torture) limited cargo test --test torture -- --nocapture ;;
         fleet) limited cargo test --test fleet -- --nocapture && tests/install_fleet.sh ;;
         api-description) tests/api_description/run.sh ;;
         clients) tests/clients/run.sh ;;
@@ -79,6 +80,7 @@ run_part() {
         install) tests/install_toolchain.sh && tests/install.sh ;;
         compatibility) tests/real_client/compatibility.sh --check ;;
         patience) ANSWERBACK_TEST_PATIENCE=1 tests/real_client/run.sh --test-name-pattern='two minutes' ;;
+        long-torture) ANSWERBACK_TORTURE_SECONDS=300 ANSWERBACK_TORTURE_SEED=$RANDOM run_part torture ;;
         miri) miri ;;
         fuzz) ANSWERBACK_FUZZ_SECONDS=300 limited cargo test --test integration websocket_fuzz -- --nocapture ;;
     esac
@@ -90,6 +92,7 @@ one_test() {
         unit) echo "cargo test --lib NAME" ;;
         integration | fuzz) echo "cargo test --test integration NAME" ;;
         fleet) echo "cargo test --test fleet NAME -- --nocapture" ;;
+        torture | long-torture) echo "ANSWERBACK_TORTURE_SECONDS=60 cargo test --test torture -- --nocapture" ;;
         clients) echo "tests/clients/run.sh --test-name-pattern=NAME" ;;
         real-client | patience) echo "tests/real_client/run.sh --test-name-pattern=NAME" ;;
         page) echo "tests/browser/run.sh --test-name-pattern=NAME" ;;
@@ -102,6 +105,7 @@ one_test() {
 sources_of() {
     case $1 in
         compatibility | patience) echo hooks src/claude_code src/registry src/http/hook* tests/real_client ;;
+        long-torture) echo hooks src/claude_code src/registry src/store src/http src/inbox tests/torture ;;
         miri) echo hooks ;;
         fuzz) echo src/http/websocket src/api src/inbox tests/integration/websocket_fuzz.rs ;;
     esac

@@ -1,0 +1,184 @@
+//! What people have said and what hooks were told, and what must never be true of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use crate::chance::Chance;
+
+/// How a call ended for its agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The hook printed this answer.
+    Answered(String),
+    /// The hook printed nothing, so the terminal asks.
+    LeftToTerminal,
+    /// The agent ended the hook, and asks nothing any more.
+    GivenUp,
+    /// The hook waited although nobody had anything to wait for.
+    Hung,
+}
+
+/// What is known about one call.
+#[derive(Debug, Default)]
+struct Call {
+    /// What anybody has tried to answer, acknowledged or not.
+    said: BTreeSet<String>,
+    /// What was acknowledged, by the life of the ask.
+    acknowledged: BTreeMap<i64, BTreeSet<String>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The call that each session makes now, or has made last.
+    current: HashMap<String, String>,
+    /// The processes of the hooks that run.
+    hooks: Vec<u32>,
+    calls: HashMap<String, Call>,
+    counts: BTreeMap<&'static str, usize>,
+    wrongs: Vec<String>,
+}
+
+/// The record of a run. Threads share it.
+pub(crate) struct Model {
+    state: Mutex<State>,
+    ends: Instant,
+    may_go: AtomicBool,
+}
+
+impl Model {
+    pub(crate) fn new(ends: Instant) -> Self {
+        Self { state: Mutex::default(), ends, may_go: AtomicBool::new(false) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Whether new calls are made and faults are injected.
+    pub(crate) fn goes_on(&self) -> bool {
+        Instant::now() < self.ends
+    }
+
+    /// Whether people still answer.
+    pub(crate) fn is_needed(&self) -> bool {
+        !self.may_go.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn everybody_may_go(&self) {
+        self.may_go.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn ends(&self) -> Instant {
+        self.ends
+    }
+
+    /// A session begins a call.
+    pub(crate) fn begins(&self, session: &str, key: &str) {
+        self.state().current.insert(session.to_owned(), key.to_owned());
+    }
+
+    /// The call that an ask is about. A hook that could not find out which call it belongs to opens an ask with a key of its own.
+    pub(crate) fn call_of(&self, key: &str) -> String {
+        let current = key.split_once("__unnamed-").and_then(|(session, _)| self.state().current.get(session).cloned());
+        current.unwrap_or_else(|| key.to_owned())
+    }
+
+    pub(crate) fn is_there(&self, hook: u32) {
+        self.state().hooks.push(hook);
+    }
+
+    pub(crate) fn is_gone(&self, hook: u32) {
+        self.state().hooks.retain(|pid| *pid != hook);
+    }
+
+    /// Does something to a hook that runs. Its process cannot be another one by then: only the thread that holds it takes its status.
+    pub(crate) fn hit_a_hook(&self, chance: &Chance, hit: impl FnOnce(u32)) -> bool {
+        let state = self.state();
+        if state.hooks.is_empty() {
+            return false;
+        }
+        hit(state.hooks[chance.below(state.hooks.len())]);
+        true
+    }
+
+    /// Counts something that was done or seen.
+    pub(crate) fn count(&self, what: &'static str) {
+        *self.state().counts.entry(what).or_default() += 1;
+    }
+
+    /// Somebody is about to give this answer.
+    pub(crate) fn says(&self, key: &str, answer: &str) {
+        self.state().calls.entry(key.to_owned()).or_default().said.insert(answer.to_owned());
+    }
+
+    /// The answer was acknowledged.
+    pub(crate) fn acknowledged(&self, key: &str, life: i64, answer: &str) {
+        let mut state = self.state();
+        let call = state.calls.entry(key.to_owned()).or_default();
+        call.acknowledged.entry(life).or_default().insert(answer.to_owned());
+        let answers = call.acknowledged[&life].clone();
+        if answers.len() > 1 {
+            state.wrongs.push(format!("doubled: {key}, life {life}: {answers:?} were all acknowledged"));
+        }
+    }
+
+    /// A call has ended in this way.
+    pub(crate) fn ended(&self, key: &str, end: &End, said: &str) {
+        self.count(match end {
+            End::Answered(_) => "calls answered",
+            End::LeftToTerminal => "calls left to the terminal",
+            End::GivenUp => "calls given up by the agent",
+            End::Hung => "calls that hung",
+        });
+        let mut state = self.state();
+        let call = state.calls.entry(key.to_owned()).or_default();
+        let wrong = match end {
+            End::Answered(answer) if !call.said.contains(answer) => {
+                Some(format!("invented or given to another call: {key} got {answer:?}, and was told {:?}", call.said))
+            }
+            End::Answered(answer) => {
+                // An answer whose acknowledgement was lost with the daemon counts, unless the last life has another one.
+                let last = call.acknowledged.values().next_back();
+                last.filter(|answers| !answers.contains(answer))
+                    .map(|answers| format!("wrong: {key} got {answer:?}, and {answers:?} was acknowledged"))
+            }
+            End::LeftToTerminal if !call.acknowledged.is_empty() => {
+                Some(format!("lost: {key} got nothing ({said:?}), and {:?} was acknowledged", call.acknowledged))
+            }
+            End::Hung => Some(format!("hung: {key}, acknowledged: {:?}", call.acknowledged)),
+            End::LeftToTerminal | End::GivenUp => None,
+        };
+        state.wrongs.extend(wrong);
+    }
+
+    /// A hook that comes after the end of its call may be told what its call was told, and nothing else.
+    pub(crate) fn told_late(&self, key: &str, answer: Option<&str>) {
+        self.count("hooks that came late");
+        let mut state = self.state();
+        let call = state.calls.entry(key.to_owned()).or_default();
+        if let Some(answer) = answer.filter(|answer| !call.said.contains(*answer)) {
+            let wrong = format!("invented or given to another call: {key}, late, got {answer:?}, told {:?}", call.said);
+            state.wrongs.push(wrong);
+        }
+    }
+
+    pub(crate) fn wrongs(&self) -> Vec<String> {
+        self.state().wrongs.clone()
+    }
+
+    pub(crate) fn report(&self) -> String {
+        let state = self.state();
+        let mut text = String::new();
+        for (what, count) in &state.counts {
+            writeln!(text, "{count:>7}  {what}").unwrap();
+        }
+        for kind in ["lost", "doubled", "invented or given to another call", "wrong", "hung"] {
+            let count = state.wrongs.iter().filter(|wrong| wrong.starts_with(kind)).count();
+            writeln!(text, "{count:>7}  {kind}").unwrap();
+        }
+        text
+    }
+}
