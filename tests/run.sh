@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them: unit, integration with the examples of the documentation, the API's description of
-# itself, waits under torture, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real browsers, the installation.
+# itself, waits under torture, the client packages, the static hook, what the programs cost, the real Claude Code, the page in real
+# browsers, the installation.
 #
 #   tests/run.sh               everything
-#   tests/run.sh integration   one part: unit, integration, torture, fleet, api-description, clients, real-client, page, static-hook, install, costs
+#   tests/run.sh integration   one part: unit, integration, torture, fleet, api-description, clients, real-client, page, static-hook,
+#                              install, costs
 #   tests/run.sh nightly       what takes long and rarely changes: compatibility (older versions of Claude Code), patience (what needs
 #                              minutes of waiting), long-torture, miri, fuzz. Each of them can be named alone
 #   tests/run.sh --changed nightly   only those whose sources have changed since they last passed on this machine

@@ -4,22 +4,18 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::time::Duration;
 
 use answerback_hook::start::create_state_dir;
 use serde_json::json;
 
-use crate::world::{HOOK, Hook, World, call, copy_program, question};
-
-/// The hook promises to end within this time.
-const SOON: Duration = Duration::from_secs(2);
+use crate::world::{HOOK, Hook, TWO_SECONDS, World, call, copy_program, question};
 
 /// Checks that the hook made no decision in time, and returns its message.
 #[track_caller]
 fn failed_open(hook: Hook) -> String {
     let started = hook.started;
     let output = hook.no_decision();
-    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    assert!(started.elapsed() < TWO_SECONDS, "{:?}", started.elapsed());
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.lines().count() <= 1, "{stderr}");
     stderr

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Longer than any reply takes. A test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -9,10 +9,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::faults::Faults;
-use crate::world::{HOOK, World, call, copy_program, question, signal, until};
+use crate::world::{HOOK, TWO_SECONDS, World, call, copy_program, question, signal, until};
 
-/// The promised two seconds, and some time to start a process on a busy machine.
-const DIALOG: Duration = Duration::from_millis(2200);
 /// How often each case is tried. `ANSWERBACK_ROUNDS` asks for more, to measure.
 const ROUNDS: usize = 3;
 
@@ -41,7 +39,7 @@ fn in_time(what: &str, mut times: Vec<Duration>) {
     let (middle, longest) = (times[times.len() / 2], times[times.len() - 1]);
     println!("time to the dialog, {what}: p50 {middle:.2?}, max {longest:.2?} of {}", times.len());
     // The median counts, because a busy machine may delay any single process.
-    assert!(middle < DIALOG, "{what}: {middle:?}");
+    assert!(middle < TWO_SECONDS, "{what}: {middle:?}");
 }
 
 fn small(round: usize) -> Value {

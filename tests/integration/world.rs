@@ -21,7 +21,10 @@ pub(crate) const ANSWERBACK: &str = env!("CARGO_BIN_EXE_answerback");
 pub(crate) const NOBODY: u32 = 65534;
 
 /// Longer than anything takes, even on a busy machine. A test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The hook promises two seconds. A busy machine may need as long again to start and to end a process.
+pub(crate) const TWO_SECONDS: Duration = Duration::from_secs(4);
 
 pub(crate) struct World {
     home: TempDir,

@@ -7,7 +7,7 @@ import { gone, kill } from "./process.mjs";
 import { until } from "./until.mjs";
 
 const LONG_POLL_SECONDS = 5;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 /** @typedef {{ url: string, token: string, pid: number }} DaemonRecord what daemon.json says */
 /** @typedef {{ key: string }} AskRef */
 

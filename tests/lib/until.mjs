@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 const POLL_MS = 20;
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /**
  * Polls `probe` until it returns something truthy. For conditions that nobody reports, such as files and other processes.

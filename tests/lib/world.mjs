@@ -40,7 +40,7 @@ export class World {
   bin = path.resolve(required("ANSWERBACK_BIN_DIR"));
 
   /** Longer than any command takes. */
-  commandMs = 20_000;
+  commandMs = 60_000;
 
   /**
    * @param {string} root

@@ -10,7 +10,7 @@ import { browserContext, closeBrowsers } from "./browser.mjs";
 /** @typedef {{ session?: string, id?: string, cwd?: string, extra?: object, env?: Record<string, string>, mode?: string }} AskOptions `mode` is the argument of the hook */
 /** @typedef {{ key: string, child: import("node:child_process").ChildProcess, said: Promise<string>, reply(): Promise<any> }} Asked */
 
-const STEP_MS = 15_000;
+const STEP_MS = 45_000;
 /** A person is at the terminal of Claude Code. */
 const ATTENDED = { CLAUDE_CODE_ENTRYPOINT: "cli", CLAUDE_CODE_SESSION_ATTENDED: "1" };
 /** Nobody is. A hook that hides the dialog waits only then. */
