@@ -7,6 +7,7 @@ import { note, shop } from "./lib/mcp/shop.mjs";
 import { asked, ASKING, LOCAL_SETTINGS, promptFor } from "./lib/sessions.mjs";
 import { scenario } from "./lib/world.mjs";
 import { agent, bash, edit, read, webFetch, write } from "../lib/calls.mjs";
+import { until } from "../lib/until.mjs";
 
 const COMMAND = "node -p 40+2";
 const RULE = `Bash(${COMMAND})`;
@@ -409,6 +410,7 @@ scenario("permission: not covered, nothing about other tools changes and no proc
   await dialog.choose("Yes");
   assert.equal(await result(world, call), "42");
   await terminal.shows("done");
+  await until("the end of the turn", async () => (await heard()).includes("Stop"));
   assert.deepEqual([...new Set(await heard())].sort(), ["Stop", "UserPromptSubmit"]);
   assert.equal(await world.daemon.record(), null, "no daemon was needed");
 });
