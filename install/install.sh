@@ -56,11 +56,25 @@ agree() {
     [[ $answer == [Yy]* ]]
 }
 
+# Whether git tracks the project's settings file. The configuration of a repository can name programs, which git would run. So git gets a
+# repository without one, and only the index of this one. `answerback install` looks at all other repositories, such as work trees.
+is_tracked() {
+    local index=$project/.git/index empty status=0
+    [[ -f $index ]] || return 1
+    empty=$(mktemp -d)
+    mkdir "$empty/objects" "$empty/refs"
+    echo 'ref: refs/heads/main' >"$empty/HEAD"
+    GIT_INDEX_FILE=$index git --git-dir "$empty" --work-tree "$project" -c core.fsmonitor=false --no-optional-locks \
+        ls-files --error-unmatch "$project/.claude/settings.json" >/dev/null 2>&1 || status=1
+    rm -rf -- "$empty"
+    return "$status"
+}
+
 # Whether the project shares its settings with other people, on whose machines the path of this hook may be another one. If the file has
 # this path already, or the form for everybody, that stays.
 path_would_be_shared() {
     local settings=$project/.claude/settings.json
-    git -C "$project" ls-files --error-unmatch .claude/settings.json >/dev/null 2>&1 || return 1
+    is_tracked || return 1
     ! grep -qF -e "$bin_dir/answerback-hook" -e '|| exec answerback-hook' "$settings" 2>/dev/null
 }
 

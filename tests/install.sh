@@ -112,6 +112,8 @@ mkdir "$scratch/team" "$scratch/team/.claude"
 git -C "$scratch/team" init --quiet
 echo '{}' >"$scratch/team/.claude/settings.json"
 git -C "$scratch/team" add .claude/settings.json
+# An unpacked archive can bring a configuration that runs code.
+git -C "$scratch/team" config core.fsmonitor "touch $scratch/code-of-the-repository-ran; false"
 "$install" --project "$scratch/shop" >/dev/null 2>"$scratch/log" || fail "an update of what is there is refused: $(cat "$scratch/log")"
 if "$install" --project "$scratch/team" </dev/null >/dev/null 2>"$scratch/log"; then fail "the path of this machine was shared"; fi
 grep -q 'add --local for you alone, or --shared' "$scratch/log" || fail "it does not say what to do: $(cat "$scratch/log")"
@@ -123,6 +125,7 @@ answerback uninstall --local "$scratch/team" >/dev/null 2>&1
 if grep -q "$HOME" "$scratch/team/.claude/settings.json"; then fail "--shared wrote a path of this machine"; fi
 grep -q 'exec answerback-hook' "$scratch/team/.claude/settings.json" || fail "--shared did not add the hook"
 if "$install" --local --shared --project "$scratch/team" 2>/dev/null; then fail "--local and --shared were both accepted"; fi
+[[ ! -e $scratch/code-of-the-repository-ran ]] || fail "the repository ran its code"
 
 echo "-- uninstall"
 "$checkout/install/uninstall.sh"
