@@ -150,7 +150,8 @@ fn service_of(environment: &[u8], cgroup: &str, pid: i32) -> Option<Manager> {
 fn run(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("{program}: {error}");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // An entry of the PATH that is not absolute must not lead into the directory we are in.
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     if child.wait_timeout(PATIENCE).map_err(failed)?.is_none() {
         child.kill().and_then(|()| child.wait()).map_err(failed)?;

@@ -102,7 +102,8 @@ fn from_variable(browser: &str, url: &str) -> Option<Command> {
 }
 
 fn opens(mut opener: Command) -> bool {
-    opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // An entry of the PATH that is not absolute must not lead into the directory we are in.
+    opener.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     opener.spawn().is_ok_and(works)
 }
 

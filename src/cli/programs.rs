@@ -1,4 +1,4 @@
-//! Finding the program of the hook.
+//! Finding programs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,12 @@ pub(super) fn hook_program() -> anyhow::Result<PathBuf> {
         ));
     }
     Ok(hook)
+}
+
+/// A program in the PATH. An entry that is not absolute does not count: it would lead into whatever directory we are in.
+pub(super) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {

@@ -12,6 +12,7 @@ use crate::text::one_line;
 
 use super::exit::Exit;
 use super::explain::hinted;
+use super::programs::find;
 use super::{client, which};
 
 /// Resume a headless run that was deferred, with its answer
@@ -53,15 +54,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let directory = ask.project.as_deref().unwrap_or("/");
     eprintln!("Resuming session {} in {}", one_line(&ask.session), one_line(directory));
-    let error = Command::new("claude")
+    let claude = find("claude").ok_or_else(|| hinted("there is no claude in the PATH", "Install Claude Code."))?;
+    let error = Command::new(claude)
         .args(permission_tool::options(&std::env::current_exe()?))
         .args(["-p", "--resume", &ask.session])
         .args(&args.arguments)
         .env(WAITS, TOOL_WAITS)
         .current_dir(directory)
         .exec();
-    Err(hinted(
-        format!("cannot run claude in {}: {error}", one_line(directory)),
-        "Is Claude Code installed, and in the PATH?",
-    ))
+    Err(hinted(format!("cannot run claude in {}: {error}", one_line(directory)), "Is the directory still there?"))
 }

@@ -54,7 +54,8 @@ impl Desktop {
         };
         let mut command = Command::new(&self.program);
         command.args(self.arguments.iter().map(|argument| fill(argument, &message)));
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        // An entry of the PATH that is not absolute must not lead into the directory we are in.
+        command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
         // A command may repeat the text on stderr, and the text must not get into the log. In a test, the person wants to see it.
         if !matches!(notice, Notice::Test) {
             command.stderr(Stdio::null());

@@ -2,11 +2,11 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::install::{ORIGINAL, Project, Said};
-use crate::world::ANSWERBACK;
+use crate::world::{ANSWERBACK, make_program};
 
 /// Runs it with a limit for memory, and kills it if it does not end: a fault must not harm the machine of the test.
 fn run(project: &mut Project, args: &[&str]) -> Said {
@@ -140,4 +140,93 @@ fn files_of_the_state_directory_are_opened_with_the_same_care() {
     fs::remove_file(dir.join("lock")).unwrap();
     make_pipe(&dir.join("lock"));
     refused(&mut project, &["install"], "/lock", "a named pipe");
+}
+
+impl Project {
+    /// What the code of the repository would leave behind.
+    fn trace(&self) -> PathBuf {
+        self.world.home().join("code-of-the-repository-ran")
+    }
+
+    /// A configuration of git that runs code, if git reads it.
+    fn config(&self, worktree: &str) -> String {
+        let touch = format!("touch {}; false", self.trace().display());
+        format!(
+            "[core]\n repositoryformatversion = 1\n bare = false\n worktree = {worktree}\n fsmonitor = \"{touch}\"\n \
+             sparseCheckout = true\n sparseCheckoutCone = true\n[index]\n sparse = true\n[extensions]\n \
+             partialClone = origin\n[remote \"origin\"]\n url = .\n promisor = true\n uploadpack = \"{touch}\"\n"
+        )
+    }
+}
+
+#[test]
+fn a_repository_runs_none_of_its_code() {
+    // A clone brings a repository inside `.claude`.
+    let buried = |project: &Project| {
+        let claude = project.dir.join(".claude");
+        for dir in ["objects", "refs/heads"] {
+            fs::create_dir_all(claude.join(dir)).unwrap();
+        }
+        fs::write(claude.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(claude.join("config"), project.config("..")).unwrap();
+        project.git(&["init", "--quiet"]);
+    };
+    // An archive brings `.git` itself.
+    let unpacked = |project: &Project| {
+        project.git(&["init", "--quiet"]);
+        fs::write(project.dir.join(".git/config"), project.config(&project.dir.display().to_string())).unwrap();
+    };
+    // Git would fetch the directory that is left out and missing, with a program that the configuration names.
+    let partial = |project: &Project| {
+        project.git(&["init", "--quiet"]);
+        let left_out = project.dir.join("left-out");
+        fs::create_dir(&left_out).unwrap();
+        fs::write(left_out.join("file"), "").unwrap();
+        project.git(&["add", "."]);
+        project.git(&["-c", "user.name=a", "-c", "user.email=a", "commit", "--quiet", "--message=a"]);
+        project.git(&["sparse-checkout", "set", "--cone", "--sparse-index", ".claude"]);
+        project.git(&["rm", "--quiet", "--cached", ".claude/settings.json"]);
+        fs::remove_dir_all(project.dir.join(".git/objects")).unwrap();
+        fs::create_dir(project.dir.join(".git/objects")).unwrap();
+        let config = project.config(&project.dir.display().to_string());
+        fs::write(project.dir.join(".git/config"), config.replace("fsmonitor", "monitor")).unwrap();
+    };
+    // Somebody has the current directory in the PATH.
+    let programs = |project: &Project| {
+        project.git(&["init", "--quiet"]);
+        for name in ["git", "claude", "systemctl", "notify-send", "xdg-open", "tailscale"] {
+            let script = format!("#!/bin/sh\ntouch {}\n", project.trace().display());
+            make_program(&project.dir.join(name), script.as_bytes());
+        }
+    };
+    let make: [(&str, &dyn Fn(&Project)); 4] =
+        [("buried", &buried), ("unpacked", &unpacked), ("partial", &partial), ("programs", &programs)];
+    let mut ran = Vec::new();
+    for (variant, make) in make {
+        let project = Project::with(ORIGINAL);
+        make(&project);
+        for args in [
+            &["install", "--dry-run"][..],
+            &["install"],
+            &["install", "--local"],
+            &["install", "--mcp"],
+            &["install", "--mode", "hold"],
+            &["status"],
+            &["doctor"],
+            &["notify", "test"],
+            &["phone"],
+            &["open"],
+            &["uninstall", "--dry-run"],
+            &["uninstall"],
+            &["uninstall", "--everywhere"],
+        ] {
+            let mut command = project.command(args);
+            command.env("PATH", ".:/usr/bin:/bin").env("DISPLAY", ":0").env("DBUS_SESSION_BUS_ADDRESS", "none");
+            command.output().unwrap();
+            if fs::remove_file(project.trace()).is_ok() {
+                ran.push(format!("{variant}: {}", args.join(" ")));
+            }
+        }
+    }
+    assert_eq!(ran, [""; 0]);
 }

@@ -12,7 +12,7 @@ use crate::world::{ANSWERBACK, HOOK, question};
 use crate::{doctor, world};
 
 impl Project {
-    fn git(&self, args: &[&str]) {
+    pub(crate) fn git(&self, args: &[&str]) {
         let mut git = self.world.command("git");
         let output = git.args(args).current_dir(&self.dir).output().unwrap();
         assert!(output.status.success(), "{args:?}: {output:?}");

@@ -1,12 +1,20 @@
 //! What git does with a settings file: whether other people get it.
+//!
+//! A repository may be made to do harm. Its configuration can name programs that git runs for the simplest question, and no list of such
+//! settings is ever complete. So git never reads it: it gets a repository of ours without a configuration, and with links to their index,
+//! their objects and their list of ignored files.
 
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, io, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::regular;
 
 /// Git takes a fraction of this, unless the disk hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,16 +30,19 @@ pub fn is_exposed(file: &Path) -> bool {
     !is_tracked(file) && is_ignored() == Some(false)
 }
 
-/// Whether git says yes or no about this file. `None` if it says neither: there is no git, no repository, or one that git does not trust.
+/// Whether git says yes or no about this file. `None` if it says neither: there is no git, or no repository that it can read.
 fn succeeds(file: &Path, question: &[&str]) -> Option<bool> {
-    // The directory of the file may not be there yet.
-    let directory = file.ancestors().skip(1).find(|directory| directory.is_dir())?;
+    let top = file.ancestors().skip(1).find(|directory| directory.join(".git").exists())?;
+    let theirs = Repository::at(top)?;
+    let ours = theirs.without_configuration().ok()?;
     let mut git = Command::new("git");
-    git.arg("-C").arg(directory).args(question).arg(file);
-    // These would name another repository than that of the file. A hook of git may have set them.
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"] {
-        git.env_remove(name);
-    }
+    git.args(["--no-optional-locks", "-c", "core.fsmonitor=false", "--git-dir"]).arg(ours.path());
+    git.arg("--work-tree").arg(top).args(question).arg(file);
+    // The variables of git would name another repository. A hook of git may have set them.
+    let kept = ["HOME", "PATH", "XDG_CONFIG_HOME"].map(|name| env::var_os(name).map(|value| (name, value)));
+    git.env_clear().envs(kept.into_iter().flatten()).env("GIT_INDEX_FILE", theirs.own.join("index"));
+    // An entry of the PATH that is not absolute must not lead into the repository.
+    git.current_dir("/");
     git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = git.spawn().ok()?;
     let pid = Pid::from_child(&child);
@@ -50,10 +61,42 @@ fn succeeds(file: &Path, question: &[&str]) -> Option<bool> {
     }
 }
 
+/// Where the parts of a repository are.
+struct Repository {
+    /// What this work tree has for itself.
+    own: PathBuf,
+    /// What it shares with the other work trees of the repository.
+    common: PathBuf,
+}
+
+impl Repository {
+    fn at(top: &Path) -> Option<Self> {
+        let line = |path: &Path, before: &str| {
+            let text = String::from_utf8(regular::read(path).ok()?.bytes).ok()?;
+            Some(PathBuf::from(text.strip_prefix(before)?.trim_end()))
+        };
+        let mut own = top.join(".git");
+        if !own.is_dir() {
+            own = top.join(line(&own, "gitdir: ")?);
+        }
+        let common = line(&own.join("commondir"), "").map_or_else(|| own.clone(), |common| own.join(common));
+        Some(Self { own, common })
+    }
+
+    /// A repository of our own, with what git needs of this one.
+    fn without_configuration(&self) -> io::Result<TempDir> {
+        let ours = tempfile::tempdir()?;
+        fs::write(ours.path().join("HEAD"), "ref: refs/heads/main\n")?;
+        fs::create_dir(ours.path().join("refs"))?;
+        for part in ["objects", "info"] {
+            symlink(self.common.join(part), ours.path().join(part))?;
+        }
+        Ok(ours)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn git(directory: &Path, args: &[&str]) {
@@ -77,5 +120,19 @@ mod tests {
         assert!(!is_exposed(&file("settings.local.json")));
         fs::remove_dir_all(dir.path().join(".claude")).unwrap();
         assert!(is_tracked(&file("settings.json")), "the next commit of all changes would still have it");
+    }
+    #[test]
+    fn another_work_tree_has_an_index_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("first"), dir.path().join("second"));
+        fs::create_dir(&first).unwrap();
+        git(&first, &["init", "--quiet"]);
+        git(&first, &["-c", "user.name=a", "-c", "user.email=a", "commit", "--quiet", "--allow-empty", "--message=a"]);
+        git(&first, &["worktree", "add", "--quiet", "../second"]);
+        fs::write(second.join("settings.json"), "{}").unwrap();
+        git(&second, &["add", "settings.json"]);
+        assert!(is_tracked(&second.join("settings.json")) && !is_tracked(&first.join("settings.json")));
+        fs::write(first.join(".git/info/exclude"), "ignored\n").unwrap();
+        assert!(!is_exposed(&second.join("ignored")) && is_exposed(&second.join("other")));
     }
 }

@@ -1,12 +1,11 @@
 //! The programs for tunnels that are installed here, and what they say about themselves.
 
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
-use std::{env, fs, thread};
 
 use serde_json::Value;
 use wait_timeout::ChildExt;
@@ -15,14 +14,6 @@ use wait_timeout::ChildExt;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// More than any of them says.
 const MOST: u64 = 1024 * 1024;
-
-/// A program in the PATH.
-pub(super) fn find(name: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-    };
-    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(is_program)
-}
 
 /// What Tailscale says.
 #[derive(Debug, Default, PartialEq, Eq)]

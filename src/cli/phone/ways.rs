@@ -9,9 +9,10 @@ use crate::address::{self, PublicUrl};
 use crate::config::DEFAULT_PORT;
 use crate::instance;
 
+use super::super::programs;
 use super::Machine;
 use super::probe::{self, Check};
-use super::tools::{self, Tailscale};
+use super::tools::Tailscale;
 
 /// The port that the documentation uses for the network.
 const LAN_PORT: u16 = DEFAULT_PORT + 1;
@@ -76,7 +77,7 @@ impl Way {
 
 /// All ways, those that need least first.
 pub(super) fn all(machine: &Machine) -> Vec<Way> {
-    let tailscale = tools::find("tailscale");
+    let tailscale = programs::find("tailscale");
     let mut ways = vec![own_network(machine), tailscale_serve(machine, tailscale)];
     let public = machine.config.public_url.as_ref().filter(|url| !is_tailscale(url));
     ways.extend(public.map(|url| proxy(machine, url)));
@@ -126,7 +127,7 @@ fn firewall(port: u16) -> Option<Step> {
         ("firewall-cmd", format!("sudo firewall-cmd --add-port={port}/tcp")),
     ]
     .into_iter()
-    .find_map(|(program, command)| tools::find(program).map(|_| command))?;
+    .find_map(|(program, command)| programs::find(program).map(|_| command))?;
     Some(Step::Do(format!("If the phone cannot connect, a firewall may be in the way: {command}")))
 }
 
@@ -172,7 +173,7 @@ fn proxy(machine: &Machine, url: &PublicUrl) -> Way {
 
 fn cloudflared(machine: &Machine) -> Way {
     let (name, title, port) = ("cloudflared", "cloudflared", machine.port);
-    if tools::find(name).is_none() {
+    if programs::find(name).is_none() {
         return Way::new(name, title, State::Missing, "not installed");
     }
     let mut way = Way::new(name, title, State::Off, "installed; the address is public, and only paired devices get in");
@@ -193,7 +194,7 @@ fn cloudflared(machine: &Machine) -> Way {
 
 fn ssh(machine: &Machine) -> Way {
     let (name, title, port) = ("ssh", "ssh -R", machine.port);
-    if tools::find(name).is_none() {
+    if programs::find(name).is_none() {
         return Way::new(name, title, State::Missing, "ssh is not installed");
     }
     let mut way = Way::new(name, title, State::Off, "installed; you need a server with a name of its own");
