@@ -91,6 +91,8 @@ impl Registry {
                     Some(ask) if is_of_host(&ask, asker.as_deref()) => return Ok(Attached::Over),
                     // Another settings file has the hook, too, and its hook came first.
                     Some(ask) if ask.is_open() && self.is_same(&ask, &new).await? => new.key = key,
+                    // That hook has the answer, which was for one call. This one came a moment too late.
+                    Some(ask) if ask.asker == asker && ask.stands_for_returning_asker() => return Ok(Attached::Over),
                     // A name that was used before would bring back the answer of that time.
                     Some(_) => {}
                 },
@@ -103,7 +105,12 @@ impl Registry {
                 attached => Ok(attached),
             };
         }
-        while let Known::Named(key) = self.0.calls.take(fingerprint, mode) {
+        loop {
+            let key = match self.0.calls.take(fingerprint, mode) {
+                Known::Named(key) => key,
+                Known::Over => return Ok(Attached::Over),
+                Known::Unknown => break,
+            };
             // The hook of another settings file may wait there already.
             if let Some(parked) = self.0.open.park_own(&key, self.host()) {
                 self.0.calls.serve(key);

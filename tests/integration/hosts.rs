@@ -161,3 +161,23 @@ fn a_plan_is_asked_once() {
     assert_eq!(late.reply()["decision"], decision);
     assert_eq!(outcomes(&world), ["answered", "answered"]);
 }
+
+/// With a fast host, Claude Code starts the hook of a call after that call is over.
+#[test]
+fn a_hook_that_is_started_after_the_end_of_its_call_asks_nothing() {
+    let plan = json!({"plan": "# Shop", "planFilePath": "/home/me/plan.md"});
+    for (tool, input, reported) in [("ExitPlanMode", &plan, json!({})), ("Bash", &command(), command())] {
+        let mut world = World::new();
+        for (id, event) in [("t", "PostToolUse"), ("u", "Stop")] {
+            HOSTED.name(&mut world, tool, input, id);
+            let host = HostCall::begin(&world, "PermissionRequest", tool, input, id).parked();
+            let label = if tool == "Bash" { "Allow once" } else { "Approve, accept edits" };
+            answer(&world, &format!("s__{id}"), label, &json!({})).expect(200);
+            assert_eq!(host.decision()["behavior"], "allow");
+            let over = json!({"tool_use_id": id, "tool_response": {"plan": "# Shop"}});
+            HOSTED.call(&mut world, event, tool, &reported, &over).no_decision();
+            HOSTED.call(&mut world, "PermissionRequest", tool, input, &json!({})).no_decision();
+        }
+        assert_eq!(outcomes(&world), ["answered", "answered"], "{tool}");
+    }
+}

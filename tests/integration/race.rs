@@ -131,6 +131,21 @@ fn an_answer_that_comes_before_the_dialog_is_not_lost() {
 }
 
 #[test]
+fn a_hook_that_is_started_after_the_end_of_its_call_asks_nothing() {
+    let mut world = World::new();
+    announce(&mut world, "t");
+    post_tool_use(&mut world, "t", "A").no_decision();
+    hook(&mut world, "Stop", "", |_| {}).no_decision();
+    dialog(&mut world).no_decision();
+    // The same question again is another one.
+    announce(&mut world, "u");
+    let waiting = dialog(&mut world);
+    world.answer("s__u", &json!({"Which?": "B"})).expect(200);
+    assert_eq!(decision(waiting)["updatedInput"]["answers"]["Which?"], "B");
+    assert_eq!(world.get("/v1/asks?state=all").json()["asks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_dialog_that_was_not_announced_opens_its_own_ask() {
     let mut world = World::new();
     let unannounced = dialog(&mut world);

@@ -65,6 +65,25 @@ fn what_was_answered_before_the_dialog_is_not_asked_again() {
     assert_eq!(open_asks(&world), 0);
 }
 
+/// An approval is for one call, and nobody can tell the late hook of one call from the hook of an equal one.
+#[test]
+fn a_hook_that_is_late_for_an_approval_asks_nothing_and_is_told_nothing() {
+    let (tool, input, text) = calls().into_iter().next_back().unwrap();
+    let mut world = World::new();
+    let both = [ATTENDED, Agent { args: SHARED, ..ATTENDED }];
+    for agent in both {
+        agent.name(&mut world, tool, &input, "t1");
+    }
+    let request = |world: &mut World, agent: Agent| agent.call(world, "PermissionRequest", tool, &input, &json!({}));
+    let hook = request(&mut world, both[0]);
+    world.until_open("s__t1");
+    answer(&world, "s__t1", text, &json!({})).expect(200);
+    assert_eq!(hook.reply()["decision"]["behavior"], "allow");
+    request(&mut world, both[1]).no_decision();
+    let asks = world.get("/v1/asks?state=all").json()["asks"].take();
+    assert_eq!(asks.as_array().unwrap().len(), 1, "{asks}");
+}
+
 #[test]
 fn without_a_terminal_a_question_is_asked_once() {
     let (tool, input, text) = calls().into_iter().next().unwrap();
