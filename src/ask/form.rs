@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::labels_in;
+use super::matter::check_single;
 use super::{Answer, Question, QuestionFault, Subject};
 
 /// The options of a field that is true or false.
@@ -70,6 +71,25 @@ pub enum FieldType {
 pub fn fields(subject: Option<&Subject>) -> Vec<Field> {
     let fields = subject.and_then(|subject| subject.get("fields")).cloned();
     fields.and_then(|fields| serde_json::from_value(fields).ok()).unwrap_or_default()
+}
+
+/// Whether this is the subject of a form: one with a field for each question, or an address to open.
+pub(super) fn check(subject: &Subject, questions: &[Question]) -> Result<(), String> {
+    subject.must_be::<&str>("server", "a text")?;
+    subject.must_be::<&str>("message", "a text")?;
+    match subject.must_be::<&str>("mode", "a text")? {
+        "url" => {
+            subject.must_be::<&str>("url", "a text")?;
+            check_single(questions)
+        }
+        "form" => {
+            let fields: Vec<Field> = subject.must_be("fields", "an array of fields")?;
+            let asked = questions.iter().map(|question| &question.question);
+            let is_asked = fields.iter().map(|field| &field.question).eq(asked);
+            if is_asked { Ok(()) } else { Err("each question has one field, in the same order".to_owned()) }
+        }
+        _ => Err("`mode` must be `form` or `url`".to_owned()),
+    }
 }
 
 pub(super) fn title(subject: Option<&Subject>) -> Cow<'_, str> {

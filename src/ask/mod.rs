@@ -10,6 +10,7 @@ pub mod form;
 mod host;
 mod key;
 mod kind;
+mod matter;
 mod name;
 mod outcome;
 pub mod permission;
@@ -32,6 +33,7 @@ pub use change::{Change, ChangeKind, Cursor};
 pub use host::{Host, HostNameError};
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};
+pub use matter::{Matter, MatterError};
 pub use name::harmless_name;
 pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
@@ -87,12 +89,8 @@ pub struct NewAsk {
     pub origin: Origin,
     /// The directory the asker works in.
     pub project: Option<String>,
-    /// What sort of decision is wanted.
-    pub kind: Kind,
-    /// What is decided about; `None` for a question.
-    pub subject: Option<Subject>,
-    /// What is asked.
-    pub questions: Questions,
+    /// What is asked, and about what.
+    pub matter: Matter,
     /// What the origin needs to make its reply, in a form only the origin reads.
     pub detail: String,
     /// The deadline, if there is one.

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::matter::check_single;
 use super::{Answer, Question, Subject};
 
 /// The option that allows this one call.
@@ -32,6 +33,58 @@ pub fn ruling<'a>(questions: &'a [Question], answer: &'a Answer) -> Ruling<'a> {
             None => Ruling::Deny(Some(text)),
         },
     }
+}
+
+/// The parts of a subject that are objects.
+#[expect(dead_code, reason = "only the shape is checked")]
+mod shape {
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    pub(super) struct Grant<'a> {
+        label: &'a str,
+        rules: Vec<&'a str>,
+        file: Option<&'a str>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct Diff<'a> {
+        is_new: bool,
+        replaces_unseen: bool,
+        #[serde(borrow)]
+        hunks: Vec<Hunk<'a>>,
+    }
+
+    #[derive(Deserialize)]
+    struct Hunk<'a> {
+        old: Option<u64>,
+        new: Option<u64>,
+        #[serde(borrow)]
+        lines: Vec<&'a str>,
+    }
+
+    #[derive(Deserialize)]
+    pub(super) struct Agent<'a> {
+        id: &'a str,
+        #[serde(rename = "type")]
+        kind: Option<&'a str>,
+    }
+}
+
+/// Whether this is the subject of a permission.
+pub(super) fn check(subject: &Subject, questions: &[Question]) -> Result<(), String> {
+    subject.must_be::<&str>("tool", "a text")?;
+    if subject.object("input").is_none() {
+        return Err("`input` must be an object".to_owned());
+    }
+    for name in ["directory", "command", "path", "url", "server"] {
+        subject.may_be::<&str>(name, "a text")?;
+    }
+    subject.may_be::<shape::Diff<'_>>("diff", "the difference of a file")?;
+    subject.may_be::<shape::Agent<'_>>("agent", "an object with `id` and `type`")?;
+    subject.must_be::<Vec<shape::Grant<'_>>>("grants", "an array of objects with `label`, `rules` and `file`")?;
+    check_single(questions)
 }
 
 pub(super) fn title(subject: Option<&Subject>) -> Cow<'_, str> {

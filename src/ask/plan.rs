@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::matter::check_single;
 use super::{Answer, Question, Subject};
 
 /// Approves, and lets the agent edit files without asking.
@@ -33,6 +34,13 @@ pub fn ruling<'a>(questions: &[Question], answer: &'a Answer) -> Ruling<'a> {
         (Some(words), None) => Ruling::KeepPlanning(Some(words.into())),
         (Some(words), Some(note)) => Ruling::KeepPlanning(Some(format!("{words}\n\n{note}").into())),
     }
+}
+
+/// Whether this is the subject of a plan.
+pub(super) fn check(subject: &Subject, questions: &[Question]) -> Result<(), String> {
+    subject.must_be::<&str>("plan", "a text")?;
+    subject.may_be::<Option<&str>>("file", "a text or null")?;
+    check_single(questions)
 }
 
 pub(super) fn title() -> Cow<'static, str> {

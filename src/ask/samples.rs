@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::permission::{ALLOW_ONCE, DENY};
-use super::{Ask, AskId, Host, Kind, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions, plan};
+use super::{Ask, AskId, Host, Kind, Matter, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions, plan};
 
 fn questions(count: usize) -> Questions {
     let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
@@ -23,7 +23,7 @@ fn questions(count: usize) -> Questions {
 pub(crate) fn permission() -> Ask {
     let labels = [ALLOW_ONCE, "Always allow Bash(npm test)", DENY];
     let subject = json!({"tool": "Bash", "command": "npm test", "directory": "/home/me/shop",
-        "input": {"command": "npm test", "description": "Runs the tests"}});
+        "input": {"command": "npm test", "description": "Runs the tests"}, "grants": []});
     of_kind(Kind::Permission, subject, "Allow Bash?\n\nnpm test", &labels)
 }
 
@@ -32,6 +32,24 @@ pub(crate) fn plan() -> Ask {
     let labels = [plan::ACCEPT_EDITS, plan::ASK_BEFORE_EDITS, plan::KEEP_PLANNING];
     let subject = json!({"plan": "\n# Add a search\n\n1. Index", "file": "/home/me/.claude/plans/a.md"});
     of_kind(Kind::Plan, subject, "Approve this plan?", &labels)
+}
+
+/// A form of a server that the agent uses.
+pub(crate) fn form() -> Ask {
+    let field = json!({"name": "port", "question": "Port", "type": "integer", "required": true});
+    let subject = json!({"server": "shop", "message": "Where?", "mode": "form", "fields": [field]});
+    of_kind(Kind::Form, subject, "Port", &[])
+}
+
+/// What such an ask is about.
+pub(crate) fn matter(kind: Kind) -> Matter {
+    let Ask { subject, questions, .. } = match kind {
+        Kind::Question => ask(1, "s__t", "shop", 1),
+        Kind::Plan => plan(),
+        Kind::Form => form(),
+        Kind::Permission => permission(),
+    };
+    Matter::new(kind, subject.map(|subject| subject.fields().clone()), questions).unwrap()
 }
 
 fn of_kind(kind: Kind, subject: Value, question: &str, labels: &[&str]) -> Ask {
@@ -51,9 +69,7 @@ pub(crate) fn new_ask(key: &str) -> NewAsk {
         key: key.parse().unwrap(),
         origin: Origin::Program,
         project: None,
-        kind: Kind::Question,
-        subject: None,
-        questions: questions(1),
+        matter: Matter::of_questions(questions(1)),
         detail: String::new(),
         expires_at: None,
         on_timeout: OnTimeout::Native,

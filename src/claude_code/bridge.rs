@@ -220,7 +220,9 @@ impl Bridge {
             self.registry.hook_has_called().await;
         }
         match event {
-            HookEvent::Ask(new) if new.kind == Kind::Form => self.park(Hook::Elicitation, *new, mode, resumed).await,
+            HookEvent::Ask(new) if new.matter.kind() == Kind::Form => {
+                self.park(Hook::Elicitation, *new, mode, resumed).await
+            }
             HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, mode, resumed).await,
             HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, mode, resumed).await,
             HookEvent::Prompt(new) => self.park(Hook::PermissionPrompt, *new, mode, resumed).await,

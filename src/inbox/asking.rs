@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::access::Caller;
-use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
+use crate::ask::{Ask, AskKey, Matter, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
 use crate::store::{Role, StoreError};
 
 use super::{Inbox, MAX_PROJECT, Refusal};
 
 /// The longest name of an asker, in bytes.
-const MAX_ASKED_BY: usize = 256;
+pub(super) const MAX_ASKED_BY: usize = 256;
 /// Each program's ask gets a session and a call of so many random bytes.
 const RANDOM_BYTES: usize = 6;
 /// How many questions of one person, or of one device that belongs to nobody, may be open. So nobody takes the places of all others.
@@ -96,9 +96,7 @@ impl Inbox {
             key: program_key()?,
             origin: Origin::Program,
             project: inquiry.project,
-            kind: Kind::Question,
-            subject: None,
-            questions,
+            matter: Matter::of_questions(questions),
             detail: String::new(),
             expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
             on_timeout: OnTimeout::Native,

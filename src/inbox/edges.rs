@@ -14,10 +14,10 @@ use crate::store::wire::{
 };
 use crate::store::{Changes, Opened, Settling, StoreError};
 
-use super::Inbox;
+use super::asking::MAX_ASKED_BY;
+use super::{Inbox, MAX_PROJECT};
 
-/// The longest directory, as in the API, and the longest digest or name of a process, in bytes.
-const MAX_PROJECT: usize = 4096;
+/// The longest digest or name of a process, in bytes.
 const MAX_NAME: usize = 1024;
 /// The most memory that an ask may take. Many small values take more than their JSON.
 const MAX_WEIGHT: usize = 4 * 1024 * 1024;
@@ -127,7 +127,8 @@ impl Inbox {
         let mut new = new.read(now).map_err(|error| refused(&error.to_string()))?;
         new.asked_by = new.asked_by.as_deref().and_then(harmless_name);
         let is_long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.len() > most);
-        if is_long(&new.project, MAX_PROJECT) || is_long(&new.digest, MAX_NAME) || is_long(&new.asker, MAX_NAME) {
+        let names = [(&new.digest, MAX_NAME), (&new.asker, MAX_NAME), (&new.asked_by, MAX_ASKED_BY)];
+        if is_long(&new.project, MAX_PROJECT) || names.into_iter().any(|(name, most)| is_long(name, most)) {
             return Err(refused("the project or a name in this question is too long"));
         }
         if let Some(ago) = sent_before
@@ -139,7 +140,7 @@ impl Inbox {
             // The same command has opened it, and it was answered meanwhile. The answer is for this very call, and nobody is asked twice.
             return Ok(Reply::Known { ask: wire(&ask) });
         }
-        check_size(&(&new.questions, &new.subject), MAX_ASK)?;
+        check_size(&(new.matter.questions(), new.matter.subject()), MAX_ASK)?;
         let weight = new.weight();
         if new.detail.len() > MAX_DETAIL || weight > MAX_WEIGHT {
             return Err(too_large());
@@ -194,15 +195,14 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::ask::samples::{new_ask, permission};
-    use crate::ask::{Answer, NewAsk};
+    use crate::ask::samples::{matter, new_ask};
+    use crate::ask::{Answer, Kind, NewAsk};
     use crate::registry::Registry;
     use crate::store::samples::in_scratch_dir;
 
     fn open() -> Command {
-        let Ask { kind, subject, questions, .. } = permission();
         let digest = Some("d".to_owned());
-        let new = NewAsk { kind, subject, questions, digest, ..new_ask("s__t") };
+        let new = NewAsk { matter: matter(Kind::Permission), digest, ..new_ask("s__t") };
         Command::Open { new: Box::new(WireNew::new(&new, Timestamp::now())), per_session: 64 }
     }
 

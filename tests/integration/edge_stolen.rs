@@ -112,6 +112,72 @@ fn open(key: &str, length: usize) -> Value {
     json!({"do": "open", "per_session": 64, "new": new})
 }
 
+/// The command that opens an ask of a kind with this subject, and with one question for each of these texts.
+fn open_kind(key: &str, kind: &str, subject: &Value, questions: &[&str]) -> Value {
+    let mut open = open(key, 0);
+    open["new"]["kind"] = json!(kind);
+    open["new"]["subject"] = subject.clone();
+    open["new"]["questions"] = questions.iter().map(|text| question(text)).collect();
+    open
+}
+
+#[test]
+fn a_subject_that_does_not_fit_its_kind_is_refused_and_the_inbox_stays_readable() {
+    let fleet = Fleet::new();
+    let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));
+    let call = json!({"tool": "Bash", "command": "ls", "input": {"command": "ls"}, "grants": []});
+    let form = json!({"server": "db", "message": "", "mode": "form",
+        "fields": [{"name": "n", "question": "Which?", "type": "string", "required": true}]});
+    let plan = json!({"plan": "# Go", "file": null});
+    let with = |subject: &Value, name: &str, value: Value| {
+        let mut subject = subject.clone();
+        subject[name] = value;
+        subject
+    };
+    for (kind, subject, problem) in [
+        ("plan", json!({"plan": 5}), "`plan`"),
+        ("plan", json!({}), "`plan`"),
+        ("plan", Value::Null, "no subject"),
+        ("plan", with(&plan, "file", json!([])), "`file`"),
+        ("question", plan.clone(), "no subject"),
+        ("permission", json!({}), "`tool`"),
+        ("permission", with(&call, "input", json!("ls")), "`input`"),
+        ("permission", with(&call, "command", Value::Null), "`command`"),
+        ("permission", with(&call, "grants", json!([{"label": 1}])), "`grants`"),
+        ("permission", with(&call, "diff", json!({"hunks": [{"lines": 7}]})), "`diff`"),
+        ("permission", with(&call, "agent", json!("a")), "`agent`"),
+        ("form", json!({}), "`server`"),
+        ("form", with(&form, "mode", json!("fly")), "`mode`"),
+        ("form", with(&form, "fields", json!({"n": 1})), "`fields`"),
+        ("form", with(&form, "fields", json!([])), "one field"),
+        ("form", with(&form, "mode", json!("url")), "`url`"),
+    ] {
+        let result = link.call(&open_kind("s__t", kind, &subject, &["Which?"]));
+        assert_eq!(result["Err"]["kind"], "refused", "{kind} {subject}: {result}");
+        assert!(result["Err"]["message"].as_str().unwrap().contains(problem), "{kind} {subject}: {result}");
+    }
+    for (kind, subject) in [("plan", &plan), ("permission", &call)] {
+        link.refused(&open_kind("s__t", kind, subject, &["Which?", "And?"]));
+    }
+    assert_eq!(fleet.hub.get("/v1/asks").json()["asks"], json!([]));
+    for (kind, subject) in [("plan", &plan), ("permission", &call), ("form", &form), ("question", &Value::Null)] {
+        let result = link.call(&open_kind(&format!("s__{kind}"), kind, subject, &["Which?"]));
+        assert_eq!(result["Ok"]["is"], "new", "{kind}: {result}");
+    }
+}
+
+#[test]
+fn a_name_over_a_link_is_as_short_as_over_http() {
+    let fleet = Fleet::new();
+    let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));
+    for name in ["asked_by", "asker", "digest", "project"] {
+        let mut open = open("s__t", 0);
+        open["new"]["origin"] = json!("program");
+        open["new"][name] = json!("x".repeat(5000));
+        link.refused(&open);
+    }
+}
+
 #[test]
 fn nothing_goes_over_a_link_that_is_too_large_over_http() {
     let fleet = Fleet::new();

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::ask::{Answer, Ask, Kind, News, Questions, Subject};
+use crate::ask::{Answer, Ask, Kind, Matter, News};
 
 use super::call::HookInput;
 use super::changed_file::CurrentFile;
@@ -56,9 +56,7 @@ pub(super) trait CallKind: Sync {
 /// What a call asks.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// The thing that the questions are about.
-    pub(super) subject: Option<Subject>,
-    pub(super) questions: Questions,
+    pub(super) matter: Matter,
     pub(super) digest: String,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::ask::{Questions, QuestionsError, SubjectTooLarge};
+use crate::ask::{MatterError, Questions, QuestionsError};
 
 const DEFAULT_HEADER: &str = "Question";
 
@@ -18,9 +18,9 @@ pub enum InputError {
     /// There is no input, or it is not an object.
     #[error("the call has no input")]
     NoInput,
-    /// The thing to decide about is too large.
+    /// The thing to decide about is too large, or not what it has to be.
     #[error(transparent)]
-    Subject(#[from] SubjectTooLarge),
+    Matter(#[from] MatterError),
     /// The questions have the wrong shape.
     #[error("the questions do not have the right shape")]
     Shape(#[from] serde_json::Error),

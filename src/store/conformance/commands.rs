@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::samples::new_ask;
-use crate::ask::{AskId, Channel, HTTP_ASKER, Kind, OnTimeout, Origin, Receipt, Source};
+use crate::ask::samples::{matter, new_ask};
+use crate::ask::{AskId, Channel, HTTP_ASKER, Kind, Matter, OnTimeout, Origin, Questions, Receipt, Source};
 
 /// An ask is settled once. A later settlement changes nothing, and gets the first one.
 pub(super) async fn an_ask_is_settled_once(mut world: World) {
@@ -72,6 +72,14 @@ pub(super) async fn after_other_outcomes_a_key_gets_a_new_life(mut world: World)
     }
 }
 
+fn varied_questions() -> Questions {
+    serde_json::from_value(json!([
+        {"question": "One 'é'?", "header": "1", "options": [{"label": "A", "preview": "look"}], "freeText": false},
+        {"question": "Two?", "multiSelect": true, "options": [{"label": "X", "description": "x"}]},
+    ]))
+    .unwrap()
+}
+
 /// An ask has everything it was opened with, and so does the detail that its origin keeps with it.
 pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World) {
     for (n, kind) in Kind::ALL.into_iter().enumerate() {
@@ -80,13 +88,10 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
             key: format!("s__{n}").parse().unwrap(),
             origin: Origin::ClaudeCode,
             project: Some("/home/me/shop \u{1f6d2}".into()),
-            kind,
-            subject: Some(serde_json::from_value(json!({"tool": "Bash", "input": {"command": "ls 'é'"}})).unwrap()),
-            questions: serde_json::from_value(json!([
-                {"question": "One?", "header": "1", "options": [{"label": "A", "preview": "look"}], "freeText": false},
-                {"question": "Two?", "multiSelect": true, "options": [{"label": "X", "description": "x"}]},
-            ]))
-            .unwrap(),
+            matter: match kind {
+                Kind::Question => Matter::of_questions(varied_questions()),
+                kind => matter(kind),
+            },
             detail: "{\"only\": \"the origin reads this\"}".into(),
             expires_at: Some(now + SignedDuration::from_hours(1)),
             on_timeout: OnTimeout::Deny,
@@ -102,7 +107,10 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
         let ask = world.store.ask(new.key.clone()).await.unwrap().unwrap();
         assert_eq!((&*opened, &snapshot.open[0]), (&*ask, &*ask));
         assert_eq!((&ask.key, ask.origin, &ask.project), (&new.key, new.origin, &new.project));
-        assert_eq!((ask.kind, &ask.subject, &ask.questions), (new.kind, &new.subject, &new.questions));
+        assert_eq!(
+            (ask.kind, ask.subject.as_ref(), &ask.questions),
+            (new.matter.kind(), new.matter.subject(), new.matter.questions())
+        );
         assert_eq!((ask.opened_at, ask.expires_at, ask.on_timeout), (now, new.expires_at, new.on_timeout));
         assert_eq!((ask.racing, &ask.digest, &ask.asker), (true, &new.digest, &new.asker));
         assert_eq!((ask.deferred, &ask.settlement, &ask.receipt), (false, &None, &None));

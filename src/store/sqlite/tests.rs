@@ -260,21 +260,38 @@ async fn a_subject_that_was_changed_is_damage() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
     let store = Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
-    let subject = serde_json::from_value(json!({"command": "ls"})).unwrap();
-    let new = NewAsk { subject: Some(subject), ..new_ask("s__t", 1) };
+    let new = NewAsk { matter: samples::matter(Kind::Plan), ..new_ask("s__t", 1) };
+    let whole = serde_json::to_string(&new.matter.subject()).unwrap();
     let id = id(store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
     store.close().await;
     check(&path, false).unwrap();
     for (change, is_damage) in [
-        ("subject = '{\"command\":\"rm\"}'", true),
+        ("subject = '{\"plan\":\"rm\"}'", true),
         ("subject = NULL", true),
-        ("subject = '{\"command\":\"ls\"}'", false),
+        (&format!("subject = '{whole}'"), false),
         ("kind = 'unknown'", true),
     ] {
         Connection::open(&path).unwrap().execute(&format!("UPDATE asks SET {change}"), []).unwrap();
         let checked = check(&path, false);
         let found = matches!(&checked, Err(StoreError::DamagedAsks(ids)) if *ids == [id]);
         assert_eq!((found, checked.is_ok()), (is_damage, !is_damage), "{change}: {checked:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_subject_that_could_not_be_asked_today_is_still_read() {
+    let world = World::new();
+    let id = id(world.store.open_ask(Arc::new(new_ask("s__t", 1)), Timestamp::now(), 64).await);
+    world.store.close().await;
+    let path = world.dir.path().join("asks.db");
+    for (kind, subject) in [("plan", r#"{"plan":5}"#), ("permission", "{}"), ("question", r#"{"tool":"Bash"}"#)] {
+        // Rows of the first versions have no checksum.
+        let change = "UPDATE asks SET kind = ?1, subject = ?2, question_sum = NULL";
+        Connection::open(&path).unwrap().execute(change, [kind, subject]).unwrap();
+        check(&path, false).unwrap();
+        let (_, snapshot) = Opening::open(&path, true, host()).unwrap();
+        assert_eq!((snapshot.open.len(), snapshot.open[0].id), (1, id), "{kind}");
+        assert_eq!(serde_json::to_string(&snapshot.open[0].subject).unwrap(), subject, "{kind}");
     }
 }
 

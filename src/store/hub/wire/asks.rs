@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::ask::{
-    Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, Kind, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt,
-    Settlement, Source, Subject,
+    Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, Kind, Matter, NewAsk, OnTimeout, Origin, Outcome, Questions,
+    Receipt, Settlement, Source, Subject,
 };
 use crate::store::StoreError;
 
@@ -41,7 +42,7 @@ pub struct WireNew {
     origin: Origin,
     project: Option<String>,
     kind: Kind,
-    subject: Option<Subject>,
+    subject: Option<Map<String, Value>>,
     questions: Questions,
     detail: String,
     expires_in: Option<Millis>,
@@ -59,9 +60,9 @@ impl WireNew {
             key: new.key.to_string(),
             origin: new.origin,
             project: new.project,
-            kind: new.kind,
-            subject: new.subject,
-            questions: new.questions,
+            kind: new.matter.kind(),
+            subject: new.matter.subject().map(|subject| subject.fields().clone()),
+            questions: new.matter.questions().clone(),
             detail: new.detail,
             expires_in: new.expires_at.map(|then| Millis::between(now, then)),
             on_timeout: new.on_timeout,
@@ -77,9 +78,8 @@ impl WireNew {
             key: key(&self.key)?,
             origin: self.origin,
             project: self.project,
-            kind: self.kind,
-            subject: self.subject,
-            questions: self.questions,
+            matter: Matter::new(self.kind, self.subject, self.questions)
+                .map_err(|error| StoreError::Failed(error.to_string()))?,
             detail: self.detail,
             expires_at: self.expires_in.map(|left| left.after(now)),
             on_timeout: self.on_timeout,

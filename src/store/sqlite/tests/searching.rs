@@ -3,14 +3,15 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use serde_json::Map;
 
 use super::*;
-use crate::ask::{Answer, Kind};
+use crate::ask::{Answer, Kind, Matter};
 use crate::store::StateFilter;
 
 pub(super) fn asking(key: &str, text: &str) -> NewAsk {
     let questions = serde_json::from_value(json!([{"question": text}])).unwrap();
-    NewAsk { questions, ..new_ask(key, 1) }
+    NewAsk { matter: Matter::of_questions(questions), ..new_ask(key, 1) }
 }
 
 pub(super) fn answering(question: &str, text: &str) -> Settlement {
@@ -282,10 +283,12 @@ async fn every_filter_finds_the_same_whatever_is_in_the_index() {
     for n in 0..48_i64 {
         let new = NewAsk {
             project: (n % 4 > 0).then(|| format!("/p{}", n % 4)),
-            kind: if n % 7 < 3 { Kind::Plan } else { Kind::Question },
             origin: if n % 11 == 0 { crate::ask::Origin::Probe } else { crate::ask::Origin::ClaudeCode },
             ..asking(&format!("s{}__call{n}", n % 3), ["red", "green"][n as usize % 2])
         };
+        let plan = Map::from_iter([("plan".to_owned(), json!(""))]);
+        let as_plan = || Matter::new(Kind::Plan, Some(plan), new.matter.questions().clone()).unwrap();
+        let new = if n % 7 < 3 { NewAsk { matter: as_plan(), ..new } } else { new };
         // The clock was set back in between.
         let opened_at = at(if n < 20 { n } else { n - 15 });
         let opened = id(world.store.open_ask(Arc::new(new), opened_at, 64).await);
