@@ -15,11 +15,22 @@ const QUOTED = 400;
  * @property {string} text
  */
 
-/** @typedef {{ first: number, last: number, place: HTMLElement, block: HTMLElement }} Passage `place` has the comments on it */
+/** A plan with more passages than this is laid out where it is seen. */
+const MANY = 1000;
+
+/** @typedef {{ first: number, last: number, element: HTMLElement, block: HTMLElement }} Passage */
+
+/** The plans on the page, by the elements that show them. @type {WeakMap<Element, Comments>} */
+const plans = new WeakMap();
+
+// Only the document tells of selections. One listener is enough, and keeps no plan alive.
+document.addEventListener("selectionchange", () => {
+  for (const element of document.querySelectorAll(".plan-text")) plans.get(element)?.offerSelection();
+});
 
 export class Comments {
-  /** @type {Passage[]} */
-  #passages = [];
+  /** By the element around the block. @type {Map<Element, Passage>} */
+  #passages = new Map();
   /** The comments on the page. @type {Map<Comment, HTMLElement>} */
   #shown = new Map();
   #lines;
@@ -37,9 +48,11 @@ export class Comments {
     this.changed = changed;
     const text = markdown(plan, (block, first, last) => this.#passage(block, first, last));
     const hint = isTouch() ? "Tap a passage to comment on it." : "To comment, point at a passage, or select a part of it.";
-    this.element = h("div", {}, h("p", { class: "hint" }, hint), h("div", { class: "plan-text" }, text, this.#selection));
-    for (const passage of this.#passages) this.#show(passage);
-    this.#watchSelection();
+    const shown = h("div", { class: this.#passages.size > MANY ? "plan-text long" : "plan-text" }, text, this.#selection);
+    this.element = h("div", {}, h("p", { class: "hint" }, hint), shown);
+    plans.set(shown, this);
+    for (const passage of this.#passages.values()) if (this.#on(passage).length > 0) this.#show(passage);
+    this.#listen(shown);
   }
 
   /** The comments with a text, in the order of the plan. */
@@ -65,18 +78,63 @@ export class Comments {
    * @param {number} last
    */
   #passage(block, first, last) {
-    const place = h("div", { class: "comments" });
-    const button = h("button", { type: "button", class: "icon-button comment-on", title: "Comment", "aria-label": `Comment on ${where({ first, last })}` }, icon("comment"));
-    const passage = { first, last, place, block };
-    this.#passages.push(passage);
-    button.addEventListener("click", () => this.#add(passage, ""));
-    const element = h("div", { class: "passage" }, h("div", { class: "passage-text" }, block, button), place);
-    // With a finger, the whole passage is the button.
-    block.addEventListener("click", (event) => {
-      const isFinger = /** @type {PointerEvent} */ (event).pointerType ? /** @type {PointerEvent} */ (event).pointerType === "touch" : isTouch();
-      if (isFinger && getSelection()?.isCollapsed !== false) this.#add(passage, "");
-    });
+    const button = h("button", { type: "button", class: "icon-button comment-on", title: "Comment", "aria-label": `Comment on ${where({ first, last })}` });
+    const element = h("div", { class: "passage" }, h("div", { class: "passage-text" }, block, button));
+    this.#passages.set(element, { first, last, element, block });
     return element;
+  }
+
+  /** The passage that a node is in. @param {Node | null} node */
+  #around(node) {
+    const element = node instanceof Element ? node : node?.parentElement;
+    return this.#passages.get(element?.closest(".passage") ?? this.element);
+  }
+
+  /** Listens to all passages at once: there may be very many. @param {HTMLElement} shown */
+  #listen(shown) {
+    // The drawing on a button is made when somebody comes near.
+    const draw = (/** @type {Event} */ { target }) => {
+      const button = this.#around(/** @type {Element} */ (target))?.element.querySelector(".comment-on");
+      if (button && !button.firstChild) button.append(icon("comment"));
+    };
+    shown.addEventListener("pointerover", draw);
+    shown.addEventListener("focusin", draw);
+    shown.addEventListener("click", (event) => {
+      const target = /** @type {Element} */ (event.target);
+      const passage = this.#around(target);
+      if (!passage || target.closest(".comments")) return;
+      // With a finger, the whole passage is the button.
+      const isFinger = /** @type {PointerEvent} */ (event).pointerType ? /** @type {PointerEvent} */ (event).pointerType === "touch" : isTouch();
+      if (target.closest(".comment-on") || (isFinger && passage.block.contains(target) && getSelection()?.isCollapsed !== false)) this.#add(passage, "");
+    });
+    // A click must not take the selection away before it is read.
+    this.#selection.addEventListener("pointerdown", (event) => event.preventDefault());
+    this.#selection.addEventListener("click", () => {
+      const found = this.#selected;
+      if (!found) return;
+      getSelection()?.removeAllRanges();
+      this.#add(found.passage, found.quote);
+    });
+  }
+
+  /** What is selected in this plan, and where. */
+  get #selected() {
+    const selection = getSelection();
+    if (!selection || selection.isCollapsed || selection.rangeCount === 0) return null;
+    const { startContainer } = selection.getRangeAt(0);
+    const passage = this.#around(startContainer);
+    const quote = selection.toString().trim();
+    return passage?.block.contains(startContainer) && quote ? { passage, quote } : null;
+  }
+
+  /** Offers to comment on what is selected. */
+  offerSelection() {
+    this.#selection.hidden = this.#selected === null;
+  }
+
+  /** The comments on a passage. @param {Passage} passage */
+  #on({ first, last }) {
+    return this.comments.filter((comment) => comment.first === first && comment.last === last);
   }
 
   /**
@@ -85,22 +143,21 @@ export class Comments {
    */
   #add(passage, quote) {
     const { first, last } = passage;
-    const isHere = (/** @type {Comment} */ comment) => comment.first === first && comment.last === last;
     // There is one that nobody has written yet.
-    const empty = this.comments.find((comment) => isHere(comment) && !comment.text.trim() && comment.quote === quote);
+    const empty = this.#on(passage).find((comment) => !comment.text.trim() && comment.quote === quote);
     const comment = empty ?? { first, last, quote, text: "" };
     if (!empty) this.comments.push(comment);
     this.#show(passage);
-    const all = this.comments.filter(isHere);
-    passage.place.querySelectorAll("textarea")[all.indexOf(comment)]?.focus();
+    passage.element.querySelectorAll("textarea")[this.#on(passage).indexOf(comment)]?.focus();
     this.changed();
   }
 
   /** Shows the comments on a passage. @param {Passage} passage */
-  #show({ first, last, place, block }) {
-    const here = this.comments.filter((comment) => comment.first === first && comment.last === last);
-    fill(place, ...here.map((comment) => this.#comment(comment, { first, last, place, block })));
-    block.classList.toggle("commented", here.length > 0);
+  #show(passage) {
+    const here = this.#on(passage);
+    passage.element.querySelector(".comments")?.remove();
+    if (here.length > 0) passage.element.append(h("div", { class: "comments" }, here.map((comment) => this.#comment(comment, passage))));
+    passage.block.classList.toggle("commented", here.length > 0);
     this.#count();
   }
 
@@ -130,33 +187,6 @@ export class Comments {
   #count() {
     const { written } = this;
     for (const [comment, element] of this.#shown) fill(/** @type {HTMLElement} */ (element.firstElementChild), written.includes(comment) ? String(written.indexOf(comment) + 1) : "");
-  }
-
-  /** Offers to comment on what is selected. */
-  #watchSelection() {
-    /** @returns {{ passage: Passage, quote: string } | null} */
-    const selected = () => {
-      const selection = getSelection();
-      if (!selection || selection.isCollapsed || selection.rangeCount === 0) return null;
-      const { startContainer } = selection.getRangeAt(0);
-      const passage = this.#passages.find(({ block }) => block.contains(startContainer));
-      const quote = selection.toString().trim();
-      return passage && quote ? { passage, quote } : null;
-    };
-    const look = () => {
-      // The card may be gone by now.
-      if (!this.element.isConnected) return document.removeEventListener("selectionchange", look);
-      this.#selection.hidden = selected() === null;
-    };
-    document.addEventListener("selectionchange", look);
-    // A click must not take the selection away before it is read.
-    this.#selection.addEventListener("pointerdown", (event) => event.preventDefault());
-    this.#selection.addEventListener("click", () => {
-      const found = selected();
-      if (!found) return;
-      getSelection()?.removeAllRanges();
-      this.#add(found.passage, found.quote);
-    });
   }
 }
 

@@ -21,7 +21,7 @@ export function diffRows({ hunks }) {
 /** How many digits the largest number of a line has. @param {Diff} diff */
 export function diffDigits({ hunks }) {
   const ends = hunks.flatMap(({ old, new: now, lines }) => [old ?? 0, now ?? 0].map((start) => start + lines.length));
-  return String(Math.max(99, ...ends)).length;
+  return String(ends.reduce((most, end) => Math.max(most, end), 99)).length;
 }
 
 /** How much changes, in one line. @param {Diff} diff */

@@ -4,6 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * @typedef {Node | string | null | undefined | false} Child
+ * @typedef {Child | Child[]} Children many of them are an array: a call has room for some ten thousand arguments
  * @typedef {{ class?: string, on?: Record<string, (event: any) => void>, [name: string]: any }} Props
  */
 
@@ -12,7 +13,7 @@ const SVG = "http://www.w3.org/2000/svg";
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} name
  * @param {Props} [props]
- * @param {...Child} children
+ * @param {...Children} children
  * @returns {HTMLElementTagNameMap[K]}
  */
 export function h(name, props = {}, ...children) {
@@ -33,16 +34,16 @@ export function h(name, props = {}, ...children) {
 
 /**
  * @param {Element} parent
- * @param {Child[]} children
+ * @param {Children[]} children
  */
 function append(parent, children) {
-  for (const child of children) if (child !== null && child !== undefined && child !== false) parent.append(child);
+  for (const child of children.flat()) if (child !== null && child !== undefined && child !== false) parent.append(child);
 }
 
 /**
  * Puts new children in the place of the old ones.
  * @param {Element} parent
- * @param {...Child} children
+ * @param {...Children} children
  */
 export function fill(parent, ...children) {
   parent.replaceChildren();

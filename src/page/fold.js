@@ -45,7 +45,7 @@ export class Fold {
   }
 
   #showAll() {
-    fill(this.holder, ...this.rows.map((row) => row.show(row.text)));
+    fill(this.holder, this.rows.map((row) => row.show(row.text)));
   }
 
   #showBeginning() {

@@ -23,7 +23,9 @@ export function markFound(element, wanted) {
       end = index + found.length;
     }
     if (parts.length === 0) continue;
-    text.replaceWith(...parts, text.data.slice(end));
+    const marked = new DocumentFragment();
+    for (const part of [...parts, text.data.slice(end)]) marked.append(part);
+    text.replaceWith(marked);
   }
   if (!element.querySelector("mark")) element.append(h("p", { class: "hint" }, "The text is in a part that is folded, or in the directory of the project."));
 }

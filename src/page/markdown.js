@@ -6,13 +6,15 @@ import { code, prose } from "./visible.js";
 
 /** Lists and quotations do not nest deeper than this. */
 const DEPTH = 8;
+/** A text with more lines than a person reads goes on as it is written. */
+const LINES = 50_000;
 
-const FENCE = /^\s{0,12}(`{3,}|~{3,})\s*(.*)$/;
-const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+// An agent may write any line, and any number of them. So no pattern here may try a part of a line again and again.
+const FENCE = /^\s{0,12}(`{3,}|~{3,})(.*)$/s;
+const HEADING = /^\s{0,3}(#{1,6})\s+(.*)$/s;
 const RULE = /^\s{0,3}([-*_])(\s*\1){2,}\s*$/;
 const QUOTE = /^\s{0,3}>\s?/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(\s+|$)/;
-const DIVIDER = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const BLANK = /^\s*$/;
 
 /** @typedef {{ text: string, number: number }} Line a line and its number in the whole text, from 1 */
@@ -25,7 +27,8 @@ const BLANK = /^\s*$/;
  */
 export function markdown(text, passage = (block) => block) {
   const lines = text.split(/\r?\n/).map((line, index) => ({ text: line, number: index + 1 }));
-  return h("div", { class: "markdown", dir: "auto" }, ...blocks(lines, passage, 0));
+  const rest = lines.splice(LINES);
+  return h("div", { class: "markdown", dir: "auto" }, blocks(lines, passage, 0), rest.length > 0 && whole(rest, plain, passage));
 }
 
 /**
@@ -68,16 +71,16 @@ function blocks(lines, passage, depth) {
       found.push(whole(take(1), heading, passage));
     } else if (QUOTE.test(text) && !isDeep) {
       const inner = take(count((line) => QUOTE.test(line))).map((line) => ({ ...line, text: line.text.replace(QUOTE, "") }));
-      found.push(h("blockquote", {}, ...blocks(inner, passage, depth + 1)));
+      found.push(h("blockquote", {}, blocks(inner, passage, depth + 1)));
     } else if (ITEM.test(text) && !isDeep) {
       const isOrdered = /\d/.test(text.match(ITEM)?.[2] ?? "");
       const items = list(lines, at, isOrdered);
       const start = isOrdered ? Number.parseInt(text.trimStart()) : null;
       at += items.reduce((sum, item) => sum + item.length, 0);
-      const element = h(isOrdered ? "ol" : "ul", { start: start === 1 ? null : start }, ...items.map((item) => listItem(item, passage, depth)));
+      const element = h(isOrdered ? "ol" : "ul", { start: start === 1 ? null : start }, items.map((item) => listItem(item, passage, depth)));
       if (start !== null) element.style.setProperty("--digits", String(`${start + items.length - 1}`.length));
       found.push(element);
-    } else if (text.includes("|") && DIVIDER.test(lines[at + 1]?.text ?? "") && lines[at + 1].text.includes("|")) {
+    } else if (text.includes("|") && isDivider(lines[at + 1]?.text ?? "")) {
       found.push(whole(take(count((line) => line.includes("|"))), table, passage));
     } else {
       // The first line is part of it, whatever it is.
@@ -118,12 +121,14 @@ function fenced(lines, at) {
 const closes = (line, mark) => line.trim().startsWith(mark) && line.trim().replaceAll(mark[0], "") === "";
 
 /** @param {Line[]} lines */
+const plain = (lines) => h("pre", { tabindex: 0 }, code(lines.map(({ text }) => text).join("\n")));
+
+/** @param {Line[]} lines */
 function fence(lines) {
   const [, mark, info] = lines[0].text.match(FENCE) ?? [];
   const isClosed = lines.length > 1 && closes(lines[lines.length - 1].text, mark);
-  const inner = lines.slice(1, isClosed ? -1 : undefined).map(({ text }) => text);
-  const pre = h("pre", { tabindex: 0 }, code(inner.join("\n")));
-  return info ? h("figure", {}, h("figcaption", {}, prose(info)), pre) : pre;
+  const pre = plain(lines.slice(1, isClosed ? -1 : undefined));
+  return info.trim() ? h("figure", {}, h("figcaption", {}, prose(info.trim())), pre) : pre;
 }
 
 /** @param {Line[]} lines */
@@ -131,7 +136,8 @@ function heading([{ text }]) {
   const [, marks, words] = text.match(HEADING) ?? [];
   // The page has two levels of its own.
   const level = /** @type {"h3" | "h4" | "h5" | "h6"} */ (`h${Math.min(6, marks.length + 2)}`);
-  return h(level, { dir: "auto" }, inline(words));
+  // Marks at the end close the heading.
+  return h(level, { dir: "auto" }, inline(words.trim().replace(/(^|\s)#+$/, "").trim()));
 }
 
 /**
@@ -177,17 +183,23 @@ function listItem(lines, passage, depth) {
   const box = lines[0].text.slice(marker.length).match(/^\[([ xX])\]\s+/);
   const first = { ...lines[0], text: (box ? (box[1] === " " ? "☐ " : "☑ ") : "") + lines[0].text.slice(marker.length + (box?.[0].length ?? 0)) };
   // The lines of an item are indented by its marker, or by less if somebody was lazy.
-  const rest = lines.slice(1).map((line) => ({ ...line, text: line.text.replaceAll("\t", "    ").replace(new RegExp(`^ {0,${Math.min(offset, 1000)}}`), "") }));
-  return h("li", {}, ...blocks([first, ...rest], passage, depth + 1));
+  const rest = lines.slice(1).map((line) => {
+    const text = line.text.replaceAll("\t", "    ");
+    return { ...line, text: text.slice(Math.min(offset, text.search(/[^ ]|$/))) };
+  });
+  return h("li", {}, blocks([first, ...rest], passage, depth + 1));
 }
 
 /** @param {Line[]} lines */
 function table(lines) {
   const [head, , ...rows] = lines.map(({ text }) => cells(text));
-  const row = (/** @type {string[]} */ texts, /** @type {"th" | "td"} */ name) => h("tr", {}, ...texts.map((text) => h(name, { dir: "auto" }, inline(text))));
-  const element = h("table", {}, h("thead", {}, row(head, "th")), h("tbody", {}, ...rows.map((texts) => row(texts, "td"))));
+  const row = (/** @type {string[]} */ texts, /** @type {"th" | "td"} */ name) => h("tr", {}, texts.map((text) => h(name, { dir: "auto" }, inline(text))));
+  const element = h("table", {}, h("thead", {}, row(head, "th")), h("tbody", {}, rows.map((texts) => row(texts, "td"))));
   return h("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Table" }, element);
 }
 
 /** @param {string} line */
 const cells = (line) => line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "").split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
+
+/** Whether a line divides the head of a table from its rows. @param {string} line */
+const isDivider = (line) => line.includes("|") && cells(line).every((cell) => /^:?-+:?$/.test(cell));

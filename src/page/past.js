@@ -2,6 +2,7 @@
 
 import { CallView } from "./call.js";
 import { h } from "./dom.js";
+import { firstLine } from "./inline.js";
 import { markdown } from "./markdown.js";
 import { treeRows } from "./tree.js";
 import { verdictOnCall, verdictOnPlan } from "./verdict.js";
@@ -36,7 +37,7 @@ export function pastCall(ask) {
   const edited = outcome?.edited;
   if (!edited) return [call, ...words];
   const rows = treeRows(edited).map((row) => row.show(row.text));
-  return [call, h("p", { class: "hint" }, "Edited before it was allowed:"), h("div", { class: "tree" }, ...rows), ...words];
+  return [call, h("p", { class: "hint" }, "Edited before it was allowed:"), h("div", { class: "tree" }, rows), ...words];
 }
 
 /** @param {Ask} ask @returns {Node[]} */
@@ -60,7 +61,7 @@ export function pastForm(ask) {
 }
 
 /** The first line of a plan, without the marks of a heading. @param {string} plan */
-export const planTitle = (plan) => plan.split("\n").map((line) => line.replace(/^#+/, "").trim()).find(Boolean) ?? "No plan was written";
+export const planTitle = (plan) => firstLine(plan.replaceAll(/^#+/gm, "")).trim() || "No plan was written";
 
 /**
  * A text that is rendered when a person opens it.

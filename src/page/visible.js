@@ -1,4 +1,5 @@
-// Shows characters that a person would not see: controls, marks that turn the direction of text, and characters without a width.
+// Shows characters that a person would not see: controls, marks that turn the direction of text, characters without a width, and letters
+// that look like others.
 
 import { h } from "./dom.js";
 
@@ -11,6 +12,9 @@ const IN_PROSE = new RegExp(`(?:(?![\\n\\t]|${EMOJI})[${UNSEEN}])+`, "gu");
 const IN_CODE = new RegExp(`(?:(?![\\n\\t ])[${UNSEEN}\\p{Zs}])+`, "gu");
 /** Words that are written from right to left. */
 const TURNED = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]+/gu;
+/** A letter that looks like a Latin one, beside a Latin one: the word is not what it seems to be. */
+const ALIKE = "\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}";
+const FOREIGN = new RegExp(`(?<=\\p{Script=Latin})[${ALIKE}]+|(?<![${ALIKE}])[${ALIKE}]+(?=\\p{Script=Latin})`, "gu");
 /** How many characters of a row of hidden ones are named. The others are counted. */
 const NAMED = 8;
 
@@ -28,6 +32,28 @@ function names(run) {
   const all = [...run];
   const rest = all.length > NAMED ? ` and ${all.length - NAMED} more` : "";
   return all.slice(0, NAMED).map(name).join(" ") + rest;
+}
+
+/** Browsers take very long to lay out a long text in which the direction changes often. So each of its stretches begins a line. */
+const STRETCH = 4000;
+
+/**
+ * Shows a text, stretch by stretch.
+ * @param {string} text
+ * @param {(text: string) => DocumentFragment} show
+ */
+export function stretches(text, show) {
+  if (text.length <= STRETCH) return show(text);
+  const all = new DocumentFragment();
+  for (let at = 0; at < text.length; ) {
+    const most = text.slice(at, at + STRETCH);
+    // It ends with a word, or else with a whole character.
+    const isLast = at + STRETCH >= text.length;
+    const size = isLast ? most.length : Math.max(most.lastIndexOf(" "), most.lastIndexOf("\n")) + 1 || STRETCH - Number(/[\ud800-\udbff]$/.test(most));
+    all.append(h("span", { class: "stretch" }, show(most.slice(0, size))));
+    at += size;
+  }
+  return all;
 }
 
 /**
@@ -56,20 +82,23 @@ const mark = (run) => h("span", { class: "hidden-char", title: "Hidden character
  * A text for people, as nodes.
  * @param {string} text
  */
-export const prose = (text) => divide(text, IN_PROSE, mark, (rest) => rest);
+export const prose = (text) => stretches(text, (all) => divide(all, IN_PROSE, mark, (rest) => rest));
 
 /**
  * A text for machines, as nodes: a command, a path, an address. Each word from right to left stays in its place, so that nothing changes
- * places with its neighbour.
+ * places with its neighbour. Letters that only look like those beside them are marked.
  * @param {string} text
  */
-export const code = (text) => divide(text, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("bdi", {}, word), (plain) => plain));
+export const code = (text) => stretches(text, (all) => divide(all, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("span", { dir: "ltr" }, word), letters)));
+
+/** @param {string} text */
+const letters = (text) => divide(text, FOREIGN, (run) => h("span", { class: "foreign", title: `Not Latin letters: ${names(run)}` }, run, h("span", { class: "hidden-char" }, names(run))), (rest) => rest);
 
 /**
  * A text for machines in one string, for names and rows.
  * @param {string} text
  */
-export const codeText = (text) => text.replaceAll(IN_CODE, (run) => `⟨${names(run)}⟩`);
+export const codeText = (text) => text.replaceAll(IN_CODE, (run) => `⟨${names(run)}⟩`).replaceAll(FOREIGN, (run) => `${run}⟨${names(run)}⟩`);
 
 /**
  * Whether a text for machines has characters that nobody sees.
