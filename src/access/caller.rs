@@ -1,10 +1,9 @@
 //! Callers, and what each of them may do.
 
-use crate::ask::{Ask, AskKey, Channel, Host, Source};
-use crate::store::{Device, Role};
+use crate::ask::{AskKey, Channel, Host, Source};
+use crate::store::{Device, DeviceKind, Role};
 
 use super::Ticket;
-use super::process::was_started_by;
 use super::rights::Rights;
 
 /// The longest name of a client program that is kept, in characters.
@@ -43,7 +42,7 @@ pub enum Caller {
     /// A program of our user: on the socket, or with the token of `daemon.json`. On the socket, the system may tell which process it is.
     Program { scopes: &'static [Scope], source: Source, process: Option<i32> },
     /// A browser or a phone that is signed in. If it belongs to a person, their rights are its rights.
-    Device { id: i64, source: Source, person: Option<i64>, rights: Rights },
+    Device { id: i64, kind: DeviceKind, source: Source, person: Option<i64>, rights: Rights },
     /// A hook over HTTP. It can settle nothing, so it is no source.
     Hook,
     /// The daemon of another machine. It opens the link and does nothing else, and what it may do there is not a matter of scopes.
@@ -67,7 +66,7 @@ impl Caller {
     pub(super) fn with_device(device: Device, rights: Rights, agent: Option<&str>) -> Self {
         let (person, name) = device.person.map(|person| (person.id, person.name)).unzip();
         let source = Source { device: Some(device.name), person: name, ..source(Channel::Device, agent) };
-        Self::Device { id: device.id, source, person, rights }
+        Self::Device { id: device.id, kind: device.kind, source, person, rights }
     }
 
     /// Whoever pressed the button that carries this ticket.
@@ -127,11 +126,17 @@ impl Caller {
         }
     }
 
-    /// Whether the agent that asks has started this caller. `false` if that cannot be known.
-    pub fn is_started_by_asker_of(&self, ask: &Ask) -> bool {
-        let Self::Program { process: Some(process), .. } = self else { return false };
-        let asker = ask.asker.as_deref().and_then(|asker| asker.parse().ok());
-        asker.is_some_and(|asker| was_started_by(*process, asker))
+    /// The process on the socket, if the system tells.
+    pub fn process(&self) -> Option<i32> {
+        match self {
+            Self::Program { process, .. } => *process,
+            Self::Anonymous | Self::Device { .. } | Self::Hook | Self::Host { .. } | Self::Ticket { .. } => None,
+        }
+    }
+
+    /// Whether it is a device that was paired, and not a browser that a program of this machine has signed in.
+    pub fn is_paired(&self) -> bool {
+        matches!(self, Self::Device { kind: DeviceKind::Paired, .. })
     }
 
     /// The author of what this caller settles.
@@ -167,6 +172,7 @@ mod tests {
 
     use super::*;
     use crate::access::rights::Granted;
+    use crate::ask::Ask;
     use crate::ask::samples::ask;
     use crate::store::Grant;
 
@@ -175,7 +181,7 @@ mod tests {
     }
 
     fn device(rights: Rights) -> Caller {
-        Caller::Device { id: 1, source: source(Channel::Device, None), person: None, rights }
+        Caller::Device { id: 1, kind: DeviceKind::Paired, source: source(Channel::Device, None), person: None, rights }
     }
 
     fn with_role(role: Role) -> Caller {

@@ -1,9 +1,12 @@
 //! Whose program is at the other end of a connection on this machine?
 //!
 //! A launch code is handed to the browser as an argument, because that is how browsers are opened. Every user of the machine can read
-//! arguments, so the code alone must not be enough. On Linux the kernel tells which user a connection belongs to.
+//! arguments, so the code alone must not be enough. On Linux the kernel tells which user a connection belongs to, and which process has it
+//! open.
 
 use std::net::{IpAddr, SocketAddr};
+
+use super::process;
 
 /// Whether the other end belongs to our user. Where the kernel does not tell, the code must do: it is good once and for a minute.
 pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
@@ -11,19 +14,31 @@ pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
         return true;
     }
     let own = rustix::process::geteuid().as_raw();
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| async move {
-        tokio::task::spawn_blocking(move || std::fs::read_to_string(table)).await.ok()?.ok()
-    });
-    for table in tables {
-        if let Some(user) = table.await.and_then(|table| owner(&table, remote, local)) {
-            return user == own;
-        }
-    }
-    false
+    let end = tokio::task::spawn_blocking(move || end_of(remote, local)).await.ok().flatten();
+    end.is_some_and(|end| end.user == own)
 }
 
-/// The user that a table of the kernel names for the connection from here to there.
-fn owner(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
+/// The process at the other end, as far as the kernel tells.
+pub(super) async fn process_of(local: SocketAddr, remote: SocketAddr) -> Option<i32> {
+    let look = move || end_of(remote, local).and_then(|end| process::with_socket(end.inode));
+    tokio::task::spawn_blocking(look).await.ok().flatten()
+}
+
+/// One end of a connection.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    user: u32,
+    inode: u64,
+}
+
+/// The end of the connection from here to there that is here.
+fn end_of(from: SocketAddr, to: SocketAddr) -> Option<End> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(|table| std::fs::read_to_string(table).ok());
+    tables.filter_map(|table| end_in(&table, from, to)).next()
+}
+
+/// The same in a table of the kernel.
+fn end_in(table: &str, from: SocketAddr, to: SocketAddr) -> Option<End> {
     const ESTABLISHED: &str = "01";
     /// Before an address of the old protocol in the table of the new one.
     const MAPPED: &str =
@@ -34,7 +49,9 @@ fn owner(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
         let mut columns = line.split_ascii_whitespace().skip(1);
         let is_it = is(columns.next()?, &from) && is(columns.next()?, &to) && columns.next()? == ESTABLISHED;
         // After queues, timers and retransmissions.
-        columns.nth(3).filter(|_| is_it)?.parse().ok()
+        let user = columns.nth(3).filter(|_| is_it)?.parse().ok()?;
+        // After a timeout.
+        Some(End { user, inode: columns.nth(1)?.parse().ok()? })
     })
 }
 
@@ -57,6 +74,8 @@ mod tests {
         let client = tokio::net::TcpStream::connect(address).await.unwrap();
         let (_server, remote) = listener.accept().await.unwrap();
         assert!(is_own_user(address, remote).await);
+        let this = cfg!(target_os = "linux").then(|| i32::try_from(std::process::id()).unwrap());
+        assert_eq!(process_of(address, remote).await, this);
         let own = remote.port();
         drop(client);
         let nobody = SocketAddr::from(([127, 0, 0, 1], own.wrapping_add(1).max(1)));
@@ -69,9 +88,9 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
                      0: 0100007F:6BAB 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 1 1\n   \
                      1: 0100007F:C350 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1001        0 1 1\n   \
-                     2: 0100007F:C350 0100007F:6BAB 01 00000000:00000000 02:00000000 00000000  1002        0 1 1\n";
+                     2: 0100007F:C350 0100007F:6BAB 01 00000000:00000000 02:00000000 00000000  1002        0 77 1\n";
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        assert_eq!(owner(table, address(50000), address(27563)), Some(1002));
-        assert_eq!(owner(table, address(50001), address(27563)), None);
+        assert_eq!(end_in(table, address(50000), address(27563)), Some(End { user: 1002, inode: 77 }));
+        assert_eq!(end_in(table, address(50001), address(27563)), None);
     }
 }

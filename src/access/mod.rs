@@ -3,6 +3,7 @@
 //! This room knows no HTTP. A request is translated into an [`Entrance`] and the credential it presents; `http` turns the answer into
 //! statuses and words.
 
+mod agents;
 mod caller;
 mod device_name;
 mod devices;
@@ -25,8 +26,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::ask::Host;
-use crate::store::{Device, DeviceKind, Grant, Person, Store, StoreError};
+use crate::store::{Device, DeviceKind, Grant, Person, Role, Store, StoreError};
 
+pub use agents::Suspect;
 pub use caller::{Caller, Scope};
 pub use entrance::{Entrance, machine_of};
 pub use expiring::Expiring;
@@ -39,6 +41,7 @@ pub use rights::Rights;
 pub use ticket::{Ticket, Tickets};
 pub use token::{Token, TokenHash, Tokens};
 
+use agents::Agents;
 use device_name::{device_name, harmless};
 use devices::Devices;
 use launch_code::LaunchCodes;
@@ -111,6 +114,7 @@ struct Shared {
     devices: Devices,
     people: People,
     throttle: Throttle,
+    agents: Agents,
 }
 
 impl Access {
@@ -126,6 +130,7 @@ impl Access {
             devices: Devices::new(store, people.clone()),
             people,
             throttle: Throttle::default(),
+            agents: Agents::default(),
         }))
     }
 
@@ -168,11 +173,40 @@ impl Access {
             }
             DeviceKind::Page if !entrance.is_local() => None,
             DeviceKind::Page | DeviceKind::Paired => {
-                let rights =
-                    device.person.as_ref().map_or(Rights::EVERYTHING, |person| self.0.people.rights_of(person));
+                let rights = self.rights_of(&device);
                 Some(Caller::with_device(device, rights, agent))
             }
         })
+    }
+
+    fn rights_of(&self, device: &Device) -> Rights {
+        device.person.as_ref().map_or(Rights::EVERYTHING, |person| self.0.people.rights_of(person))
+    }
+
+    /// A hook says which process is its agent.
+    pub fn meet_agent(&self, hook: &Caller, agent: &str) {
+        if let (Some(hook), Ok(agent)) = (hook.process(), agent.parse()) {
+            self.0.agents.meet(hook, agent, Instant::now());
+        }
+    }
+
+    /// Why whoever is at the other end is not taken for a person. `None` if they are, and if the system does not tell who it is.
+    pub async fn suspect(&self, entrance: Entrance) -> Option<Suspect> {
+        if self.0.agents.is_empty() {
+            return None;
+        }
+        let process = match entrance {
+            Entrance::Socket { process } => process,
+            Entrance::Local { local, remote } => loopback::process_of(local, remote).await,
+            Entrance::Public(_) | Entrance::Lan(_) => None,
+        };
+        self.0.agents.suspect(process?)
+    }
+
+    /// Whether there is a paired device that may decide who else is let in.
+    pub async fn has_consenting_device(&self) -> Result<bool, StoreError> {
+        let may = |device: &Device| self.rights_of(device).allow_everywhere(Role::Admin);
+        Ok(self.listed(|kind| kind == DeviceKind::Paired).await?.iter().any(may))
     }
 
     /// Notes that somebody failed to show a good credential. If that was one time too many, it returns how long they have to wait.

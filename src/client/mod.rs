@@ -148,7 +148,16 @@ impl Client {
 
     /// A request that changes something. It is not repeated: the first one may have been done.
     fn change<T: DeserializeOwned>(&self, method: &str, target: &Target, body: &[u8]) -> Result<T, ClientError> {
-        self.send(method, target, body, Duration::ZERO).map_err(|error| match error {
+        let mut done = self.send(method, target, body, Duration::ZERO);
+        // Where only devices approve, one of them is asked. Then the same request of the same process is good.
+        if let Err(ClientError::Refused(problem)) = &done
+            && let Some(ask) = problem.ask.as_ref().filter(|_| problem.kind.ends_with(":consent"))
+        {
+            anstream::eprintln!("{} Approve this on a paired device: it is asked now.", problem.title);
+            self.until_settled(&ask.key)?;
+            done = self.send(method, target, body, Duration::ZERO);
+        }
+        done.map_err(|error| match error {
             ClientError::Exchange(error @ (ExchangeError::Silent | ExchangeError::Lost(_))) => {
                 ClientError::Unanswered(error)
             }

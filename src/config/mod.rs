@@ -17,7 +17,7 @@ use answerback_hook::hint::Hint;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::ask::{Host, HostNameError, OnTimeout};
+use crate::ask::{Host, HostNameError, Kind, OnTimeout};
 
 use crate::address::{HubUrl, LanAddress, PageOrigin, PublicUrl};
 pub use edit::set_hub;
@@ -61,6 +61,8 @@ pub struct Config {
     pub store: Option<StoreAddress>,
     /// How people and programs are told that a question waits.
     pub notify: Notify,
+    /// Who decides about plans and permissions.
+    pub approve_from: ApproveFrom,
     /// What happens to permission requests.
     pub permissions: Permissions,
 }
@@ -97,6 +99,17 @@ pub enum Unattended {
     Native,
 }
 
+/// From where plans and permissions can be decided, beside the terminal of the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApproveFrom {
+    /// From everywhere: commands, programs with a token, and every browser and device that is signed in.
+    #[default]
+    Anywhere,
+    /// From paired devices only.
+    Devices,
+}
+
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -127,6 +140,7 @@ impl Default for Config {
             hub_ca: None,
             store: None,
             notify: Notify::default(),
+            approve_from: ApproveFrom::default(),
             permissions: Permissions::default(),
         }
     }
@@ -236,6 +250,11 @@ impl Config {
             let at = ["tls_certificate", "tls_key"].into_iter().find_map(|key| text.find(key)).unwrap_or(0);
             return Err(invalid(at, problem));
         }
+        let approves_by_button = [Kind::Plan, Kind::Permission].into_iter().any(|kind| config.notify.has_buttons(kind));
+        if config.approve_from == ApproveFrom::Devices && approves_by_button {
+            let problem = "with approve_from = \"devices\", buttons cannot decide about a plan or a permission";
+            return Err(invalid(text.find("approve_from").unwrap_or(0), problem));
+        }
         config.notify.check(config.public_url.is_some()).map_err(|(at, problem)| invalid(at, problem))?;
         Ok(config)
     }
@@ -280,7 +299,6 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::Kind;
 
     fn load(text: &str) -> Result<Config, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
@@ -299,10 +317,10 @@ mod tests {
     fn every_key_can_be_set() {
         let config = load(
             "port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n\
-             [permissions]\nunattended = \"wait\"\n",
+             approve_from = \"devices\"\n[permissions]\nunattended = \"wait\"\n",
         )
         .unwrap();
-        assert_eq!(config.permissions.unattended, Unattended::Wait);
+        assert_eq!((config.permissions.unattended, config.approve_from), (Unattended::Wait, ApproveFrom::Devices));
         assert_eq!(config.timeout(), Some(SignedDuration::from_mins(1)));
         assert_eq!((config.port, config.on_timeout), (0, OnTimeout::Defer));
         assert_eq!((config.retention(), config.log_level), (SignedDuration::from_hours(24), LogLevel::Debug));
@@ -375,6 +393,11 @@ mod tests {
             ("[notify]\nbuttons = [\"question\"]\n", "details"),
             ("[notify]\nbuttons = [\"form\"]\n", "form"),
             ("[permissions]\nunattended = \"allow\"\n", "allow"),
+            ("\napprove_from = \"phones\"\n", "there is no value `phones`"),
+            (
+                "public_url = \"https://a.example\"\napprove_from = \"devices\"\n[notify]\ndetails = true\nbuttons = [\"plan\"]\n",
+                "buttons cannot decide",
+            ),
             ("\ntls_certificate = \"/a.pem\"\n", "belong together"),
             ("\ntls_certificate = \"/a.pem\"\ntls_key = \"/b.pem\"\n", "lan_address"),
             ("lan_address = \"0.0.0.0:1\"\ntls_certificate = \"a.pem\"\ntls_key = \"/b.pem\"\n", "absolute"),

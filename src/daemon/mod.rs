@@ -21,7 +21,7 @@ use crate::access::{Access, Tickets};
 use crate::address::{self, LanAddress};
 use crate::ask::Kind;
 use crate::claude_code::{Bridge, Deadline, Rules};
-use crate::config::{Config, Unattended};
+use crate::config::{ApproveFrom, Config, Unattended};
 use crate::http::{self, App, Lan, LanReach, Listeners, Reach, Services, Shares};
 use crate::inbox::{self, Inbox};
 use crate::instance::tls::CertificateFiles;
@@ -101,7 +101,8 @@ pub async fn run(
     let shares = Shares::of_this_process();
     let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
     let services = Services {
-        inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds),
+        inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds)
+            .with_only_devices(config.approve_from == ApproveFrom::Devices),
         bridge: Bridge::new(registry.clone(), rules, shares.hooks, config.hub.is_some()),
         access: Access::new(&tokens, tickets, store.clone()),
         ways: notifier.as_ref().map(|notifier| notifier.ways.clone()).unwrap_or_default(),

@@ -48,7 +48,7 @@ impl<S: Sync> FromRequest<S> for JsonBytes {
 }
 
 /// Reads the whole body into its own memory, because a parked request must not keep the connection's read buffer.
-async fn read(body: Body, max: usize) -> Result<Bytes, Problem> {
+pub(super) async fn read(body: Body, max: usize) -> Result<Bytes, Problem> {
     let whole = Limited::new(body, max).collect();
     let Ok(whole) = tokio::time::timeout(BODY_TIMEOUT, whole).await else {
         return Err(too_slow());

@@ -15,12 +15,16 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
+use serde_json::{Map, Value};
+
+use answerback_hook::client::MAX_BODY;
 
 use crate::access::{Access, Caller, Entrance, Scope};
 use crate::api::Problem;
 use crate::ask::AskKey;
 
 use super::entrance::{Peer, Purpose};
+use super::extract;
 use super::places::{Guest, PlaceHandle};
 use super::{App, link, page, websocket};
 
@@ -168,6 +172,78 @@ pub(super) async fn require(
             .hint("See docs/api.md for what each token may do.")
             .into_response(),
     }
+}
+
+/// Whom routes are for, beyond their scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// Everybody with the scope.
+    Anybody,
+    /// People, and not what an agent has started: this decides, signs in or lets in.
+    People,
+    /// People who change who may do what. If only devices approve, a device that is there already has to agree to this action.
+    Devices(&'static str),
+}
+
+/// The middleware around the routes of one audience.
+pub(super) async fn keep_to(
+    State((app, audience)): State<(App, Audience)>,
+    params: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let params = params.ok();
+    let about = params.as_ref().and_then(ask_in);
+    let (Some(entrance), Some(caller)) = (request.extensions().get::<Entrance>(), request.extensions().get::<Caller>()) else {
+        return Problem::unauthorized().into_response();
+    };
+    let (entrance, caller) = (*entrance, caller.clone());
+    if let Err(problem) = only_people(&app, entrance, &caller, about.as_ref()).await {
+        return problem.into_response();
+    }
+    match audience {
+        Audience::Devices(action) => match with_consent(&app, action, params.as_ref(), &caller, request).await {
+            Ok(request) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        },
+        Audience::Anybody | Audience::People => next.run(request).await,
+    }
+}
+
+/// Refuses what an agent has started, unless that approves nothing.
+pub(super) async fn only_people(app: &App, entrance: Entrance, caller: &Caller, about: Option<&AskKey>) -> Result<(), Problem> {
+    let Some(suspect) = app.access.suspect(entrance).await else { return Ok(()) };
+    if let Some(key) = about
+        && app.inbox.approves_nothing(key, caller).await
+    {
+        return Ok(());
+    }
+    tracing::warn!(?suspect, key = about.map(AskKey::as_str), "an agent was kept from doing what is for people");
+    Err(Problem::forbidden("agent", "An agent has started this program, and this is for people.")
+        .hint("Use a paired device, or a browser or a terminal that no agent has started."))
+}
+
+/// The request, if nobody has to agree to it or a device has agreed.
+async fn with_consent(
+    app: &App,
+    action: &str,
+    params: Option<&RawPathParams>,
+    caller: &Caller,
+    request: Request,
+) -> Result<Request, Problem> {
+    if !app.inbox.only_devices_approve() || caller.is_paired() || !app.access.has_consenting_device().await? {
+        return Ok(request);
+    }
+    let (parts, body) = request.into_parts();
+    let body = extract::read(body, MAX_BODY).await?;
+    // A body that is no object is shown as a text. Its handler refuses it, or takes no notice of it.
+    let mut details: Map<String, Value> = serde_json::from_slice(&body).unwrap_or_else(|_| {
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if text.is_empty() { Map::new() } else { Map::from_iter([("body".to_owned(), Value::from(text))]) }
+    });
+    details.extend(params.into_iter().flatten().map(|(name, value)| (name.to_owned(), Value::from(value))));
+    app.inbox.need_consent(action, details, caller).await?;
+    Ok(Request::from_parts(parts, Body::from(body)))
 }
 
 /// The ask that the path names, if it names one.

@@ -50,6 +50,9 @@ pub(super) async fn claude_code(
 ) -> Result<Response, Problem> {
     let resumed = headers.get(wire::RESUMED).map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
     let client = client(&headers, &caller);
+    if let Some(agent) = &client.agent_pid {
+        app.access.meet_agent(&caller, agent);
+    }
     // The call may be parked for hours, and does not need them.
     drop((headers, caller));
     if let Some(Extension(handover)) = handover {

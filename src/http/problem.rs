@@ -116,8 +116,15 @@ impl From<Refusal> for Problem {
                 format!("A notification does not answer a {}.", kind.noun()),
             )
             .hint("Open the page. Or name the kind in `buttons` of [notify] in config.toml."),
-            Refusal::AskerItself => Self::forbidden("asker-itself", "An agent does not answer what it asks itself.")
-                .hint("Answer on the page, or in a terminal that the agent did not start."),
+            Refusal::DevicesOnly(kind) => {
+                Self::new(StatusCode::FORBIDDEN, "devices-only", format!("A {} is decided on a paired device.", kind.noun()))
+                    .hint("Decide there or in the terminal of the agent: `approve_from` in config.toml says so.")
+            }
+            Refusal::NeedsConsent(ask) => Self::forbidden("consent", "A paired device has to agree to this.")
+                .hint("Approve it on a paired device within five minutes, then do this again.")
+                .with_ask(&ask),
+            Refusal::NoConsent => Self::forbidden("consent", "No paired device has agreed to this.")
+                .hint("If that was a mistake, do it again, and approve it on a paired device."),
             Refusal::OptionsOnly => {
                 Self::invalid("A notification answers with one of the options, and nothing else.", Vec::new())
             }

@@ -80,6 +80,19 @@ impl Inbox {
         opening.await.unwrap_or(Err(Refusal::Store(StoreError::Closed)))
     }
 
+    /// Whether an answer of this caller approves nothing: the caller asks itself, or the doctor tries out the hook.
+    pub async fn approves_nothing(&self, key: &AskKey, by: &Caller) -> bool {
+        let Ok(Some(ask)) = self.registry.get(key).await else { return false };
+        match ask.origin {
+            Origin::Probe => true,
+            Origin::ClaudeCode => false,
+            Origin::Program => {
+                let is_asker = by.process().is_some_and(|process| ask.asker == Some(process.to_string()));
+                is_asker && ask.kind == Kind::Question && ask.host == *self.store.host()
+            }
+        }
+    }
+
     /// Checks what a program wants to ask.
     fn to_open(&self, inquiry: Inquiry, by: &Caller) -> Result<NewAsk, Refusal> {
         if !by.rights().allow(Role::Answer, self.store.host(), inquiry.project.as_deref()) {
@@ -102,7 +115,7 @@ impl Inbox {
             on_timeout: OnTimeout::Native,
             racing: false,
             digest: None,
-            asker: None,
+            asker: by.process().map(|process| process.to_string()),
             asked_by: inquiry.asked_by.as_deref().and_then(harmless_name),
         })
     }

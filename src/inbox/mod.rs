@@ -3,6 +3,7 @@
 
 mod asking;
 mod away;
+mod consent;
 mod edges;
 mod perhaps;
 mod reading;
@@ -23,6 +24,7 @@ use crate::store::{HubState, Milestone, Role, Store, StoreError};
 pub use asking::Inquiry;
 use asking::OpenByAsker;
 pub use away::answer_while_away;
+use consent::Used;
 pub use reading::Listing;
 pub use refusal::Refusal;
 use sessions::Lookout;
@@ -37,6 +39,8 @@ pub struct Inbox {
     registry: Registry,
     store: Store,
     ticket_kinds: Arc<[Kind]>,
+    only_devices_approve: bool,
+    used: Used,
     lookout: Lookout,
     open_by_asker: OpenByAsker,
 }
@@ -63,9 +67,16 @@ impl Inbox {
             registry,
             store,
             ticket_kinds: ticket_kinds.into(),
+            only_devices_approve: false,
+            used: Used::default(),
             lookout: Lookout::default(),
             open_by_asker: OpenByAsker::default(),
         }
+    }
+
+    /// The same, with `yes`: plans and permissions are decided by paired devices and in the terminal alone.
+    pub fn with_only_devices(self, yes: bool) -> Self {
+        Self { only_devices_approve: yes, ..self }
     }
 
     /// The machine of this daemon.
@@ -90,11 +101,7 @@ impl Inbox {
             check_ticket(ticket, &self.ticket_kinds, &ask, words)?;
         }
         check_life(&ask, words.id)?;
-        // The number of a process means nothing on another machine.
-        if ask.host == *self.store.host() && by.is_started_by_asker_of(&ask) {
-            tracing::warn!(%key, "an agent was kept from answering what it asks itself");
-            return Err(Refusal::AskerItself);
-        }
+        self.check_device(&ask, by)?;
         // What a form requires is required.
         let partial = words.partial && ask.kind != Kind::Form;
         let mut answer = Answer::new(&ask.questions, &words.answers, &words.notes, partial)?;
@@ -117,6 +124,7 @@ impl Inbox {
         }
         let ask = self.get_to_settle(key, by).await?;
         check_life(&ask, id)?;
+        self.check_device(&ask, by)?;
         self.settle(&ask, Outcome::Dismissed { reason }, by).await
     }
 

@@ -15,8 +15,12 @@ pub enum Refusal {
     AskedAgain,
     /// Buttons of notifications do not answer this kind of ask.
     NoButtons(Kind),
-    /// The caller was started by the agent that asks.
-    AskerItself,
+    /// Only a paired device decides about this kind of ask, or a person in the terminal.
+    DevicesOnly(Kind),
+    /// A paired device has to agree first. This asks it.
+    NeedsConsent(Arc<Ask>),
+    /// A paired device was asked, and did not agree.
+    NoConsent,
     /// A ticket was to carry more than one of the options.
     OptionsOnly,
     /// The answer does not fit the questions.

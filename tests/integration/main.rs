@@ -3,6 +3,7 @@
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
 
+mod agents;
 mod answer_words;
 mod answers;
 mod api;

@@ -13,6 +13,7 @@ use crate::api::{AskUserResponse, ClientFrame, Problem, Response, ServerFrame, S
 use crate::ask::AskId;
 use crate::http::App;
 use crate::http::connections::Tether;
+use crate::http::guard;
 use crate::http::places::PlaceHandle;
 use crate::inbox::Words;
 use crate::store::Role;
@@ -299,6 +300,8 @@ impl Conversation {
             let problem = if caller.person().is_some() { Problem::role() } else { super::not_for_this() };
             return Err(Refused::new(problem, Some(key.to_string())));
         }
+        let people = guard::only_people(&self.app, self.peer.entrance, caller, Some(&key)).await;
+        people.map_err(|problem| Refused::new(problem, Some(key.to_string())))?;
         let id = response.id.map(AskId);
         let done = if response.cancelled {
             self.app.inbox.dismiss(&key, id, response.reason, caller).await

@@ -1,0 +1,205 @@
+//! What an agent has started does not decide, sign in or let in anybody. Linux only: elsewhere the kernel does not tell.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::kinds::suggestions;
+use crate::phone::{LAN, admin};
+use crate::world::{ANSWERBACK, HOOK, World, question, until};
+
+/// Changes that every program may make: to ask, to take its own question back, to stop the daemon, and to sign itself out. A device that
+/// is being paired has a code, and a page a name for its preview.
+const FOR_ANYBODY: [&str; 8] = [
+    "POST /v1/asks",
+    "POST /v1/asks/{key}/withdraw",
+    "POST /v1/asks/{key}/preview",
+    "POST /v1/hooks/claude-code",
+    "POST /v1/stop",
+    "POST /v1/sign-out",
+    "POST /v1/pairing/claim",
+    "POST /v1/pairing/token",
+];
+
+/// A shell that runs what it is told. `$$` is its process.
+struct Shell<'a> {
+    world: &'a World,
+    process: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl<'a> Shell<'a> {
+    fn new(world: &'a World) -> Self {
+        Self::of(world, &["sh"])
+    }
+
+    fn of(world: &'a World, command: &[&str]) -> Self {
+        let mut shell = world.command(command[0]);
+        let mut process = shell.args(&command[1..]).stderr(Stdio::inherit()).spawn().unwrap();
+        let (stdin, stdout) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
+        Self { world, process, stdin, stdout }
+    }
+
+    /// Runs a command, and waits for it. Returns its status, and what it printed.
+    fn run(&mut self, command: &str) -> (i32, String) {
+        let file = self.world.home().join(format!("printed-{}", self.process.id()));
+        writeln!(self.stdin, "{{ {command}\n}} </dev/null >'{}' 2>&1; echo $?", file.display()).unwrap();
+        let mut status = String::new();
+        self.stdout.read_line(&mut status).unwrap();
+        (status.trim().parse().unwrap(), fs::read_to_string(file).unwrap())
+    }
+
+    /// As an agent, it runs a hook. `after` is what comes after the command.
+    fn hook(&mut self, call: &Value, after: &str) {
+        let file = self.world.home().join(format!("call-{}", self.process.id()));
+        fs::write(&file, call.to_string()).unwrap();
+        let environment = "CLAUDE_CODE_ENTRYPOINT=cli CLAUDE_CODE_SESSION_ATTENDED=1 CLAUDE_PID=$$";
+        let (code, said) = self.run(&format!("{environment} {HOOK} <'{}' >/dev/null {after}", file.display()));
+        assert_eq!(code, 0, "{said}");
+    }
+
+    /// As an agent, it says that a turn begins. So the daemon knows it.
+    fn is_an_agent(mut self) -> Self {
+        self.hook(&turn(), "");
+        self
+    }
+
+    /// As an agent, it asks whether it may run a command.
+    fn ask_permission(&mut self, session: &str, id: &str) -> String {
+        let input = json!({"command": "npm test"});
+        let mut call = json!({"hook_event_name": "PreToolUse", "session_id": session, "cwd": "/", "tool_name": "Bash",
+            "tool_input": input, "tool_use_id": id});
+        self.hook(&call, "");
+        call["hook_event_name"] = json!("PermissionRequest");
+        call.as_object_mut().unwrap().remove("tool_use_id");
+        call.as_object_mut().unwrap().extend(suggestions("Bash", &input).as_object().unwrap().clone());
+        self.hook(&call, "&");
+        let world = self.world;
+        let open = || world.get("/v1/asks").json()["asks"].as_array().unwrap().iter().find(|ask| ask["session"] == session)?["key"].as_str().map(ToOwned::to_owned);
+        until("the permission to be asked for", open)
+    }
+
+    /// A request that a program of this shell sends. `over` are options of curl that say where to.
+    fn send(&mut self, line: &str, over: &str) -> (u16, Value) {
+        let (method, path) = line.split_once(' ').unwrap();
+        let body = self.world.home().join("body");
+        let command = format!(
+            "curl --silent --show-error --max-time 20 -o '{}' -w '%{{http_code}}' -X {method} -d '{{}}' -H 'content-type: application/json' {over}{path}",
+            body.display()
+        );
+        let (code, printed) = self.run(&command);
+        assert_eq!(code, 0, "{line}: {printed}");
+        (printed.parse().unwrap(), serde_json::from_slice(&fs::read(body).unwrap_or_default()).unwrap_or_default())
+    }
+
+    fn over_socket(&mut self, line: &str) -> (u16, Value) {
+        let socket = self.world.state("daemon.sock");
+        self.send(line, &format!("--unix-socket '{}' http://localhost", socket.display()))
+    }
+
+    fn over_tcp(&mut self, line: &str) -> (u16, Value) {
+        let (token, address) = (self.world.token(), self.world.address());
+        self.send(line, &format!("-H 'authorization: Bearer {token}' http://{address}"))
+    }
+}
+
+impl Drop for Shell<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// What a hook says when a turn begins.
+fn turn() -> Value {
+    json!({"hook_event_name": "UserPromptSubmit", "session_id": "other", "cwd": "/", "prompt": "go"})
+}
+
+fn is_refused(reply: &(u16, Value)) -> bool {
+    reply.0 == 403 && reply.1["type"] == "urn:answerback:problem:agent"
+}
+
+fn answer(key: &str) -> String {
+    format!("env -i HOME=\"$HOME\" {ANSWERBACK} answer {key} 'Allow once'")
+}
+
+/// Every route that changes something, from the daemon's own description, with names in place of the parameters.
+fn changes(world: &World, key: &str) -> Vec<(String, String)> {
+    let description = world.get("/v1/openapi.json").json();
+    let mut changes = Vec::new();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys().filter(|method| *method != "get" && *method != "parameters") {
+            let route = format!("{} {path}", method.to_uppercase());
+            let line = route.replace("{key}", key).replace("{id}", "1").replace("{name}", "box");
+            changes.push((route, line));
+        }
+    }
+    assert!(changes.len() > 15, "{changes:?}");
+    changes
+}
+
+#[test]
+fn the_programs_of_an_agent_decide_nothing_and_let_nobody_in() {
+    let mut world = World::with_config(LAN);
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let mut agent = Shell::new(&world).is_an_agent();
+    for (route, line) in changes(&world, &key) {
+        if FOR_ANYBODY.contains(&route.as_str()) {
+            continue;
+        }
+        let reply = agent.over_socket(&line);
+        assert!(is_refused(&reply), "{line} over the socket: {reply:?}");
+        // The token of `daemon.json` is not good for all of them.
+        let reply = agent.over_tcp(&line);
+        assert!(is_refused(&reply) || reply.1["type"] == "urn:answerback:problem:scope", "{line} with the token: {reply:?}");
+    }
+    let reply = agent.over_tcp(&format!("POST /v1/asks/{key}/answer"));
+    assert!(is_refused(&reply), "{reply:?}");
+    world.assert_open(&key);
+    assert!(world.log().contains("an agent was kept from"), "{}", world.log());
+    // What is for anybody is not refused, and neither is reading.
+    for line in ["GET /v1/asks", "GET /v1/devices", "GET /v1/people", "GET /v1/hosts", "POST /v1/asks"] {
+        let reply = agent.over_socket(line);
+        assert!(!is_refused(&reply), "{line}: {reply:?}");
+    }
+    // A person's program is not refused by any of them.
+    for (_, line) in changes(&world, "s__none").iter().filter(|(route, _)| route != "POST /v1/stop") {
+        let reply = admin(&world, line, &json!({}));
+        assert!(!String::from_utf8_lossy(&reply.body).contains("problem:agent"), "{line}");
+    }
+}
+
+#[test]
+fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut asker = Shell::new(&world);
+    let key = asker.ask_permission("first", "t");
+    let mut other = Shell::new(&world).is_an_agent();
+    for agent in [&mut other, &mut asker] {
+        for command in [answer(&key), format!("sh -c \"{}\"; exit $?", answer(&key)), answer(&key).replace("answer", "dismiss")] {
+            let (code, said) = agent.run(&format!("( {command} )"));
+            assert_eq!(code, 1, "{said}");
+            assert!(said.contains("An agent has started this program"), "{said}");
+        }
+        for command in ["open --print", "away 'Do what you like' --for 1h", "back", "people add Eve --role admin"] {
+            let (code, said) = agent.run(&format!("env -i HOME=\"$HOME\" {ANSWERBACK} {command}"));
+            assert_eq!(code, 1, "{command}: {said}");
+            assert!(said.contains("An agent has started this program"), "{command}: {said}");
+        }
+    }
+    world.assert_open(&key);
+    // A shell that has started an agent, as a person's does.
+    let mut shell = Shell::new(&world);
+    let file = world.home().join("call");
+    fs::write(&file, turn().to_string()).unwrap();
+    let agent = format!("sh -c 'CLAUDE_PID=$$ {HOOK} <\"{}\"; {}; echo then $?'", file.display(), answer(&key).replace('\'', "\""));
+    let (_, said) = shell.run(&agent);
+    assert!(said.contains("then 1"), "{said}");
+    let (code, said) = shell.run(&answer(&key));
+    assert_eq!(code, 0, "{said}");
+}
