@@ -1,15 +1,10 @@
 //! What is known about the session that asks. On the machine of the agent it is read from the records of the session when somebody wants to
 //! see it. A hub cannot read the files of another machine, so an edge sends it along with the ask.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use super::call::Call;
 use super::transcript::{self, Recorded};
-
-/// How long an ask waits for what is sent along with it.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What an edge sends along with an ask.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +33,10 @@ impl About {
     /// Reads what is known about the session of a call. What takes too long to read is left out.
     pub(super) async fn of(call: &Call, session: &str, tool_use_id: &str) -> Self {
         let recorded = match call.transcript() {
-            Some(path) => tokio::time::timeout(PATIENCE, transcript::about(path, session, tool_use_id)).await,
-            None => Ok(Recorded::default()),
+            Some(path) => transcript::about(path, session, tool_use_id).await,
+            None => Recorded::default(),
         };
-        let Recorded { said, branch, title } = recorded.unwrap_or_default();
+        let Recorded { said, branch, title } = recorded;
         let attended = call.client.is_attended();
         Self { said, branch, title, attended, user: user(), agent: call.client.agent.clone() }
     }

@@ -33,6 +33,8 @@ pub struct Bridge {
     places: Arc<Semaphore>,
     /// Whether people answer on another machine, which cannot read the records of sessions here.
     is_edge: bool,
+    /// Directories whose files are never shown to anybody.
+    private: Arc<[PathBuf]>,
 }
 
 /// The reply to a call.
@@ -147,9 +149,9 @@ impl ParkedCall {
 
 impl Bridge {
     /// At most `places` calls wait at the same time. `is_edge`: what is known about a session is sent along with its asks, because people
-    /// answer on another machine.
-    pub fn new(registry: Registry, rules: Rules, places: usize, is_edge: bool) -> Self {
-        Self { registry, rules, places: Arc::new(Semaphore::new(places)), is_edge }
+    /// answer on another machine. Nobody gets to see what is in `private` directories.
+    pub fn new(registry: Registry, rules: Rules, places: usize, is_edge: bool, private: Arc<[PathBuf]>) -> Self {
+        Self { registry, rules, places: Arc::new(Semaphore::new(places)), is_edge, private }
     }
 
     /// Handles a call, and returns the reply. A call that asks a person is parked until its ask is settled or the hook hangs up. `resumed`
@@ -202,7 +204,7 @@ impl Bridge {
         }
         let version = if depends_on_version(&call, self.rules) { version_of(&call).await } else { call.version(None) };
         let file = match file_to_read(&call) {
-            Some(path) => changed_file::read(path).await,
+            Some(path) => changed_file::read(path, call.hook.cwd.clone(), Arc::clone(&self.private)).await,
             None => CurrentFile::Unseen,
         };
         let (now, is_own) = (self.registry.now(), call.is_our_own());

@@ -6,6 +6,7 @@
 //! - `event`: what a call comes to. `reply`: what an outcome comes to. Both are pure.
 //! - `kinds`: what is special about each kind of ask. A new kind is a new file there.
 //! - `permission_tool`: what a run without a terminal asks for permission, instead of a person at a dialog.
+//! - `agent_file`: reads a file that an agent names.
 //! - `changed_file`: what is in a file that a call would change.
 //! - `transcript`: the records that Claude Code keeps of a session.
 //! - `settings`: our entries in Claude Code's settings files.
@@ -23,6 +24,7 @@
 //! - `additionalContext` reaches the model also when another hook overwrites `updatedInput`.
 
 mod about;
+mod agent_file;
 mod bridge;
 mod call;
 mod changed_file;

@@ -3,7 +3,6 @@
 
 mod title;
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use crate::ask::MAX_TEXT;
 
+use super::agent_file;
 use super::version::Version;
 
 /// A transcript may be huge. Only so many bytes are read at its beginning, and as many at its end.
@@ -55,15 +55,12 @@ enum Part {
 
 /// `None` if the file cannot be read.
 async fn read(path: PathBuf, part: Part) -> Option<String> {
-    tokio::task::spawn_blocking(move || read_file(&path, part)).await.ok()?.ok()
+    agent_file::in_time(move || read_file(&path, part)).await?.ok()
 }
 
-/// The path comes from a client, so this reads only a regular file, and only a limited part of it.
+/// Reads only a limited part of the file.
 fn read_file(path: &Path, part: Part) -> io::Result<String> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut file = File::open(path)?;
+    let mut file = agent_file::open(path)?;
     let before_end = file.metadata()?.len().saturating_sub(ENOUGH);
     match part {
         Part::Beginning if before_end == 0 => return Ok(String::new()),

@@ -74,7 +74,7 @@ fn serve(args: &Args) -> anyhow::Result<()> {
             }
         }
     };
-    runtime.block_on(async {
+    let result = runtime.block_on(async {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let shutdown = async move {
             tokio::select! {
@@ -83,7 +83,10 @@ fn serve(args: &Args) -> anyhow::Result<()> {
             }
         };
         daemon::run(instance, &config, port, shutdown, ready).await
-    })
+    });
+    // A thread may wait for a file system that never answers. The end does not wait for it.
+    runtime.shutdown_background();
+    result
 }
 
 /// The instance, or `None` if another daemon serves it. A daemon that holds the lock and does not listen is starting or ending. Wait for

@@ -6,6 +6,7 @@ mod retention;
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,11 +100,12 @@ pub async fn run(
     let deadline = Deadline { after: config.timeout(), then: config.on_timeout };
     let rules = Rules { deadline, unattended_waits: config.permissions.unattended == Unattended::Wait };
     let shares = Shares::of_this_process();
+    let private = [instance.paths().state_dir(), config_file.parent().unwrap_or(&config_file)].map(Path::to_path_buf);
     let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
     let services = Services {
         inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds)
             .with_only_devices(config.approve_from == ApproveFrom::Devices),
-        bridge: Bridge::new(registry.clone(), rules, shares.hooks, config.hub.is_some()),
+        bridge: Bridge::new(registry.clone(), rules, shares.hooks, config.hub.is_some(), private.into()),
         access: Access::new(&tokens, tickets, store.clone()),
         ways: notifier.as_ref().map(|notifier| notifier.ways.clone()).unwrap_or_default(),
         registry,

@@ -160,7 +160,7 @@ scenario("an edit of a file is shown line by line with both numbers and signs, a
   const file = path.join(world.project, "price.js");
   await fs.writeFile(file, Array.from({ length: 40 }, (_, index) => `line ${index + 1}\n`).join(""));
   const input = { file_path: file, old_string: "line 20\nline 21", new_string: "line twenty", replace_all: false };
-  const asked = await world.permission("Edit", input);
+  const asked = await world.permission("Edit", input, { cwd: world.project });
   const page = await world.page();
   await page.getByText("Change this file?").waitFor();
   const rows = await page.locator(".diff tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
@@ -187,7 +187,7 @@ scenario("an edit of a file is shown line by line with both numbers and signs, a
 scenario("numbers of lines stay in one line, however large they are", async (world) => {
   const file = path.join(world.project, "long.js");
   await fs.writeFile(file, Array.from({ length: 12_400 }, (_, index) => `line ${index + 1}\n`).join(""));
-  await world.permission("Edit", { file_path: file, old_string: "line 12345\n", new_string: "another line\n" });
+  await world.permission("Edit", { file_path: file, old_string: "line 12345\n", new_string: "another line\n" }, { cwd: world.project });
   for (const phone of [false, true]) {
     const page = await world.page({ phone });
     const number = page.locator(".diff .number", { hasText: "12345" }).first();
@@ -214,7 +214,7 @@ scenario("a new file, and its content changed", async (world) => {
 scenario("a file that cannot be shown is replaced, and not created", async (world) => {
   const file = path.join(world.project, "binary");
   await fs.writeFile(file, Buffer.from([0xff, 0xfe]));
-  await world.permission("Write", { file_path: file, content: "one\n" });
+  await world.permission("Write", { file_path: file, content: "one\n" }, { cwd: world.project });
   const page = await world.page();
   await page.getByText("Replace this file?").waitFor();
   await page.locator(".facts", { hasText: "what is in it now cannot be shown" }).waitFor();

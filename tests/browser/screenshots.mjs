@@ -179,7 +179,7 @@ const WAITS = {
       const file = path.join(world.project, "src/prices.rs");
       await fs.mkdir(path.dirname(file), { recursive: true });
       await fs.writeFile(file, PRICES);
-      return world.permission("Edit", { file_path: file, old_string: "    price * count", new_string: "    let total = price * count;\n    if count >= 10 { total * 9 / 10 } else { total }" }, { session: "3f2a9c1e" });
+      return world.permission("Edit", { file_path: file, old_string: "    price * count", new_string: "    let total = price * count;\n    if count >= 10 { total * 9 / 10 } else { total }" }, { session: "3f2a9c1e", cwd: world.project });
     },
     act: (page) => page.getByLabel("Deny, and tell the agent why").fill("The discount begins at 12."),
   },

@@ -1,5 +1,7 @@
 //! Calls of Claude Code for the tests of permissions, plans and forms.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::world::{HOOK, Hook, World};
@@ -41,6 +43,16 @@ impl Agent {
     /// The hook that names a call before it is made.
     pub(crate) fn name(&self, world: &mut World, tool: &str, input: &Value, id: &str) {
         self.call(world, "PreToolUse", tool, input, &json!({"tool_use_id": id})).no_decision();
+    }
+
+    /// A call in this directory that needs permission.
+    pub(crate) fn ask_in(&self, world: &mut World, directory: &Path, tool: &str, input: &Value, id: &str) -> Hook {
+        let mut extra = json!({"tool_use_id": id, "cwd": directory});
+        self.call(world, "PreToolUse", tool, input, &extra).no_decision();
+        extra.as_object_mut().unwrap().remove("tool_use_id");
+        let hook = self.call(world, "PermissionRequest", tool, input, &extra);
+        world.until_open(&format!("{}__{id}", self.session));
+        hook
     }
 
     /// A call that needs permission: it is named, and then the hook waits beside the dialog.

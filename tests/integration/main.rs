@@ -88,6 +88,7 @@ mod receiver;
 mod sessions;
 mod setup;
 mod show;
+mod shown_files;
 mod sign_in;
 mod store;
 mod stuck;

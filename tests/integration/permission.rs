@@ -110,23 +110,26 @@ fn the_input_can_be_edited_and_is_shown_as_edited() {
 #[test]
 fn a_file_is_shown_with_its_difference() {
     let mut world = World::new();
-    let file = world.home().join("list.txt");
+    let home = world.home().to_path_buf();
+    let file = home.join("list.txt");
     fs::write(&file, "one\ntwo\nthree\n").unwrap();
     let edit = json!({"file_path": file, "old_string": "two", "new_string": "2", "replace_all": false});
-    let _edit = ATTENDED.ask(&mut world, "Edit", &edit, "t1");
+    let _edit = ATTENDED.ask_in(&mut world, &home, "Edit", &edit, "t1");
     let subject = world.get("/v1/asks/s__t1").json()["subject"].clone();
     assert_eq!(subject["path"], json!(file));
     assert_eq!(subject["diff"]["hunks"], json!([{"old": 1, "new": 1, "lines": [" one", "-two", "+2", " three"]}]));
-    let _write = ATTENDED.ask(&mut world, "Write", &json!({"file_path": file, "content": "one\n"}), "t2");
+    let _write = ATTENDED.ask_in(&mut world, &home, "Write", &json!({"file_path": file, "content": "one\n"}), "t2");
     let diff = world.get("/v1/asks/s__t2").json()["subject"]["diff"].clone();
     let hunks = json!([{"old": 1, "new": 1, "lines": [" one", "-two", "-three"]}]);
     assert_eq!(diff, json!({"isNew": false, "replacesUnseen": false, "hunks": hunks}));
-    let _new = ATTENDED.ask(&mut world, "Write", &json!({"file_path": "/nowhere/a", "content": "one\n"}), "t3");
+    let _new =
+        ATTENDED.ask_in(&mut world, &home, "Write", &json!({"file_path": "/nowhere/a", "content": "one\n"}), "t3");
     assert_eq!(world.get("/v1/asks/s__t3").json()["subject"]["diff"]["isNew"], true);
     // A file that cannot be shown is not a new one.
-    let binary = world.home().join("binary");
+    let binary = home.join("binary");
     fs::write(&binary, b"\xff\xfe").unwrap();
-    let _replaced = ATTENDED.ask(&mut world, "Write", &json!({"file_path": binary, "content": "one\n"}), "t4");
+    let _replaced =
+        ATTENDED.ask_in(&mut world, &home, "Write", &json!({"file_path": binary, "content": "one\n"}), "t4");
     let diff = world.get("/v1/asks/s__t4").json()["subject"]["diff"].clone();
     assert_eq!((&diff["isNew"], &diff["replacesUnseen"]), (&json!(false), &json!(true)));
     let (shown, _) = exits(&run(&world, &["show", "s__t4"]), 0);

@@ -202,7 +202,7 @@ impl Agent {
 async fn run(steps: Vec<Step>) {
     let (_dir, opening, snapshot) = in_scratch_dir();
     let (registry, store) = Registry::start(opening, snapshot).unwrap();
-    let bridge = Arc::new(Bridge::new(registry, Rules::default(), 100, false));
+    let bridge = Arc::new(Bridge::new(registry, Rules::default(), 100, false, [].into()));
     let mut agent = Agent { bridge, requests: Vec::new(), allowed: HashMap::new() };
     for step in steps {
         agent.take(step).await;
