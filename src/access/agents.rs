@@ -47,7 +47,8 @@ impl Agents {
         if agent <= INIT || self.agents().get(&agent).is_some_and(is_fresh) {
             return;
         }
-        let Some(process) = Process::read(agent).filter(|process| ancestors(hook).any(|above| above == *process)) else {
+        let Some(process) = Process::read(agent).filter(|process| ancestors(hook).any(|above| above == *process))
+        else {
             return;
         };
         let mut agents = self.agents();
@@ -72,7 +73,8 @@ impl Agents {
         if above.peek().is_none() {
             return Some(Suspect::Gone);
         }
-        let is_agent = |above: &Process| self.agents().get(&above.id).is_some_and(|known| known.started == above.started);
+        let is_agent =
+            |above: &Process| self.agents().get(&above.id).is_some_and(|known| known.started == above.started);
         above.find(is_agent).map(|agent| Suspect::StartedBy(agent.id)).or_else(|| self.group_of(process))
     }
 

@@ -33,7 +33,8 @@ struct End {
 
 /// The end of the connection from here to there that is here.
 fn end_of(from: SocketAddr, to: SocketAddr) -> Option<End> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(|table| std::fs::read_to_string(table).ok());
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(|table| std::fs::read_to_string(table).ok());
     tables.filter_map(|table| end_in(&table, from, to)).next()
 }
 

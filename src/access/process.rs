@@ -47,7 +47,9 @@ pub(super) fn with_socket(inode: u64) -> Option<i32> {
     let socket = format!("socket:[{inode}]");
     let has_it = |id: &i32| {
         let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
-        files.filter_map(|file| fs::read_link(file.path()).ok()).any(|link| link.as_os_str().as_bytes() == socket.as_bytes())
+        files
+            .filter_map(|file| fs::read_link(file.path()).ok())
+            .any(|link| link.as_os_str().as_bytes() == socket.as_bytes())
     };
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(has_it)
@@ -74,7 +76,11 @@ mod tests {
         assert!(ancestors(this()).all(|process| process.id != id));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!((ancestors(id).count(), ancestors(INIT).count(), ancestors(0).count()), (0, 0, 0), "nobody is there");
+        assert_eq!(
+            (ancestors(id).count(), ancestors(INIT).count(), ancestors(0).count()),
+            (0, 0, 0),
+            "nobody is there"
+        );
     }
 
     #[test]

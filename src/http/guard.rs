@@ -194,7 +194,8 @@ pub(super) async fn keep_to(
 ) -> Response {
     let params = params.ok();
     let about = params.as_ref().and_then(ask_in);
-    let (Some(entrance), Some(caller)) = (request.extensions().get::<Entrance>(), request.extensions().get::<Caller>()) else {
+    let (Some(entrance), Some(caller)) = (request.extensions().get::<Entrance>(), request.extensions().get::<Caller>())
+    else {
         return Problem::unauthorized().into_response();
     };
     let (entrance, caller) = (*entrance, caller.clone());
@@ -211,7 +212,12 @@ pub(super) async fn keep_to(
 }
 
 /// Refuses what an agent has started, unless that approves nothing.
-pub(super) async fn only_people(app: &App, entrance: Entrance, caller: &Caller, about: Option<&AskKey>) -> Result<(), Problem> {
+pub(super) async fn only_people(
+    app: &App,
+    entrance: Entrance,
+    caller: &Caller,
+    about: Option<&AskKey>,
+) -> Result<(), Problem> {
     let Some(suspect) = app.access.suspect(entrance).await else { return Ok(()) };
     if let Some(key) = about
         && app.inbox.approves_nothing(key, caller).await

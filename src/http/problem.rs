@@ -116,10 +116,12 @@ impl From<Refusal> for Problem {
                 format!("A notification does not answer a {}.", kind.noun()),
             )
             .hint("Open the page. Or name the kind in `buttons` of [notify] in config.toml."),
-            Refusal::DevicesOnly(kind) => {
-                Self::new(StatusCode::FORBIDDEN, "devices-only", format!("A {} is decided on a paired device.", kind.noun()))
-                    .hint("Decide there or in the terminal of the agent: `approve_from` in config.toml says so.")
-            }
+            Refusal::DevicesOnly(kind) => Self::new(
+                StatusCode::FORBIDDEN,
+                "devices-only",
+                format!("A {} is decided on a paired device.", kind.noun()),
+            )
+            .hint("Decide there or in the terminal of the agent: `approve_from` in config.toml says so."),
             Refusal::NeedsConsent(ask) => Self::forbidden("consent", "A paired device has to agree to this.")
                 .hint("Approve it on a paired device within five minutes, then do this again.")
                 .with_ask(&ask),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::access::Caller;
-use crate::ask::{Ask, AskKey, Matter, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
+use crate::ask::{Ask, AskKey, Kind, Matter, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
 use crate::store::{Role, StoreError};
 
 use super::{Inbox, MAX_PROJECT, Refusal};

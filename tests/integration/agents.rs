@@ -78,7 +78,9 @@ impl<'a> Shell<'a> {
         call.as_object_mut().unwrap().extend(suggestions("Bash", &input).as_object().unwrap().clone());
         self.hook(&call, "&");
         let world = self.world;
-        let open = || world.get("/v1/asks").json()["asks"].as_array().unwrap().iter().find(|ask| ask["session"] == session)?["key"].as_str().map(ToOwned::to_owned);
+        let open = || {
+            world.get("/v1/asks").json()["asks"].as_array().unwrap().iter().find(|ask| ask["session"] == session)?["key"].as_str().map(ToOwned::to_owned)
+        };
         until("the permission to be asked for", open)
     }
 
@@ -155,7 +157,10 @@ fn the_programs_of_an_agent_decide_nothing_and_let_nobody_in() {
         assert!(is_refused(&reply), "{line} over the socket: {reply:?}");
         // The token of `daemon.json` is not good for all of them.
         let reply = agent.over_tcp(&line);
-        assert!(is_refused(&reply) || reply.1["type"] == "urn:answerback:problem:scope", "{line} with the token: {reply:?}");
+        assert!(
+            is_refused(&reply) || reply.1["type"] == "urn:answerback:problem:scope",
+            "{line} with the token: {reply:?}"
+        );
     }
     let reply = agent.over_tcp(&format!("POST /v1/asks/{key}/answer"));
     assert!(is_refused(&reply), "{reply:?}");
@@ -181,7 +186,9 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
     let key = asker.ask_permission("first", "t");
     let mut other = Shell::new(&world).is_an_agent();
     for agent in [&mut other, &mut asker] {
-        for command in [answer(&key), format!("sh -c \"{}\"; exit $?", answer(&key)), answer(&key).replace("answer", "dismiss")] {
+        for command in
+            [answer(&key), format!("sh -c \"{}\"; exit $?", answer(&key)), answer(&key).replace("answer", "dismiss")]
+        {
             let (code, said) = agent.run(&format!("( {command} )"));
             assert_eq!(code, 1, "{said}");
             assert!(said.contains("An agent has started this program"), "{said}");
@@ -197,7 +204,11 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
     let mut shell = Shell::new(&world);
     let file = world.home().join("call");
     fs::write(&file, turn().to_string()).unwrap();
-    let agent = format!("sh -c 'CLAUDE_PID=$$ {HOOK} <\"{}\"; {}; echo then $?'", file.display(), answer(&key).replace('\'', "\""));
+    let agent = format!(
+        "sh -c 'CLAUDE_PID=$$ {HOOK} <\"{}\"; {}; echo then $?'",
+        file.display(),
+        answer(&key).replace('\'', "\"")
+    );
     let (_, said) = shell.run(&agent);
     assert!(said.contains("then 1"), "{said}");
     let (code, said) = shell.run(&answer(&key));
