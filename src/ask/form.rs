@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::labels_in;
-use super::matter::check_single;
+use super::topic::check_single;
 use super::{Answer, Question, QuestionFault, Subject};
 
 /// The options of a field that is true or false.

@@ -10,7 +10,6 @@ pub mod form;
 mod host;
 mod key;
 mod kind;
-mod matter;
 mod name;
 mod outcome;
 pub mod permission;
@@ -20,6 +19,7 @@ mod report;
 #[cfg(test)]
 pub(crate) mod samples;
 mod searched;
+mod topic;
 mod weight;
 
 use std::borrow::Cow;
@@ -33,12 +33,12 @@ pub use change::{Change, ChangeKind, Cursor};
 pub use host::{Host, HostNameError};
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};
-pub use matter::{Matter, MatterError};
 pub use name::harmless_name;
 pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 pub use report::{News, Report};
 pub use searched::{folded, parts, searched_text};
+pub use topic::{Topic, TopicError};
 
 /// The longest text of a person or of a question, in bytes.
 pub const MAX_TEXT: usize = 16 * 1024;
@@ -90,7 +90,7 @@ pub struct NewAsk {
     /// The directory the asker works in.
     pub project: Option<String>,
     /// What is asked, and about what.
-    pub matter: Matter,
+    pub topic: Topic,
     /// What the origin needs to make its reply, in a form only the origin reads.
     pub detail: String,
     /// The deadline, if there is one.

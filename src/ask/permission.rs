@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::matter::check_single;
+use super::topic::check_single;
 use super::{Answer, Question, Subject};
 
 /// The option that allows this one call.

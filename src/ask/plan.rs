@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::matter::check_single;
+use super::topic::check_single;
 use super::{Answer, Question, Subject};
 
 /// Approves, and lets the agent edit files without asking.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::permission::{ALLOW_ONCE, DENY};
-use super::{Ask, AskId, Host, Kind, Matter, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions, plan};
+use super::{Ask, AskId, Host, Kind, NewAsk, OnTimeout, Origin, Question, QuestionOption, Questions, Topic, plan};
 
 fn questions(count: usize) -> Questions {
     let option = |label: &str| QuestionOption { label: label.into(), description: String::new(), preview: None };
@@ -42,14 +42,14 @@ pub(crate) fn form() -> Ask {
 }
 
 /// What such an ask is about.
-pub(crate) fn matter(kind: Kind) -> Matter {
+pub(crate) fn topic(kind: Kind) -> Topic {
     let Ask { subject, questions, .. } = match kind {
         Kind::Question => ask(1, "s__t", "shop", 1),
         Kind::Plan => plan(),
         Kind::Form => form(),
         Kind::Permission => permission(),
     };
-    Matter::new(kind, subject.map(|subject| subject.fields().clone()), questions).unwrap()
+    Topic::new(kind, subject.map(|subject| subject.fields().clone()), questions).unwrap()
 }
 
 fn of_kind(kind: Kind, subject: Value, question: &str, labels: &[&str]) -> Ask {
@@ -69,7 +69,7 @@ pub(crate) fn new_ask(key: &str) -> NewAsk {
         key: key.parse().unwrap(),
         origin: Origin::Program,
         project: None,
-        matter: Matter::of_questions(questions(1)),
+        topic: Topic::of_questions(questions(1)),
         detail: String::new(),
         expires_at: None,
         on_timeout: OnTimeout::Native,

@@ -20,7 +20,7 @@ impl Ask {
 impl NewAsk {
     /// About how many bytes the ask takes while it is open.
     pub fn weight(&self) -> usize {
-        of_asked([&self.project, &self.asked_by], self.matter.subject(), self.matter.questions())
+        of_asked([&self.project, &self.asked_by], self.topic.subject(), self.topic.questions())
     }
 }
 

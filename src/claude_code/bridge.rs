@@ -222,7 +222,7 @@ impl Bridge {
             self.registry.hook_has_called().await;
         }
         match event {
-            HookEvent::Ask(new) if new.matter.kind() == Kind::Form => {
+            HookEvent::Ask(new) if new.topic.kind() == Kind::Form => {
                 self.park(Hook::Elicitation, *new, mode, resumed).await
             }
             HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, mode, resumed).await,

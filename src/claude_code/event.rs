@@ -207,7 +207,7 @@ fn new_ask(
         key,
         origin: if call.hook.tool_name == PROBE_TOOL { Origin::Probe } else { Origin::ClaudeCode },
         project: call.hook.cwd,
-        matter: asked.matter,
+        topic: asked.topic,
         detail,
         expires_at: deadline.expires_at(now),
         on_timeout: deadline.then,

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::access::Caller;
-use crate::ask::{Ask, AskKey, Kind, Matter, NewAsk, OnTimeout, Origin, Question, Questions, harmless_name};
+use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name};
 use crate::store::{Role, StoreError};
 
 use super::{Inbox, MAX_PROJECT, Refusal};
@@ -109,9 +109,9 @@ impl Inbox {
             key: program_key()?,
             origin: Origin::Program,
             project: inquiry.project,
-            matter: Matter::of_questions(questions),
+            topic: Topic::of_questions(questions),
             detail: String::new(),
-            expires_at: inquiry.timeout.and_then(|timeout| Timestamp::now().checked_add(timeout).ok()),
+            expires_at: inquiry.timeout.and_then(|timeout| self.store.now().checked_add(timeout).ok()),
             on_timeout: OnTimeout::Native,
             racing: false,
             digest: None,

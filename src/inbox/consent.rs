@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::access::{Caller, TokenHash};
 use crate::ask::permission::{ALLOW_ONCE, DENY, Ruling, ruling};
 use crate::ask::{
-    Ask, AskId, AskKey, Channel, Kind, Matter, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions,
-    Settlement,
+    Ask, AskId, AskKey, Channel, Kind, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions,
+    Settlement, Topic,
 };
 use crate::store::Role;
 
@@ -60,7 +60,7 @@ impl Inbox {
             && self.used.note(ask.id)
         {
             let is_ours = ask.origin == Origin::Program && ask.host == *self.store.host();
-            let is_granted = is_ours && ask.questions == *new.matter.questions() && is_granted(&ask, settlement);
+            let is_granted = is_ours && ask.questions == *new.topic.questions() && is_granted(&ask, settlement);
             return if is_granted { Ok(()) } else { Err(Refusal::NoConsent) };
         }
         Err(Refusal::NeedsConsent(self.registry.open(new).await?))
@@ -110,13 +110,13 @@ fn to_ask(action: &str, details: Map<String, Value>, process: i32) -> Result<New
         ("grants".to_owned(), json!([])),
     ]);
     // Our own fields fit. Only their length depends on the caller.
-    let matter = Matter::new(Kind::Permission, Some(subject), Questions::new(vec![question])?)
+    let topic = Topic::new(Kind::Permission, Some(subject), Questions::new(vec![question])?)
         .map_err(|_| Refusal::TooLong { what: "request", limit: MAX_SHOWN })?;
     Ok(NewAsk {
         key: AskKey::new(&format!("consent-{}", &digest[..12]), &digest[12..24])?,
         origin: Origin::Program,
         project: None,
-        matter,
+        topic,
         detail: String::new(),
         expires_at: Timestamp::now().checked_add(GOOD_FOR).ok(),
         on_timeout: OnTimeout::Native,

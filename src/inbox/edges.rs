@@ -140,7 +140,7 @@ impl Inbox {
             // The same command has opened it, and it was answered meanwhile. The answer is for this very call, and nobody is asked twice.
             return Ok(Reply::Known { ask: wire(&ask) });
         }
-        check_size(&(new.matter.questions(), new.matter.subject()), MAX_ASK)?;
+        check_size(&(new.topic.questions(), new.topic.subject()), MAX_ASK)?;
         let weight = new.weight();
         if new.detail.len() > MAX_DETAIL || weight > MAX_WEIGHT {
             return Err(too_large());
@@ -195,14 +195,14 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::ask::samples::{matter, new_ask};
+    use crate::ask::samples::{new_ask, topic};
     use crate::ask::{Answer, Kind, NewAsk};
     use crate::registry::Registry;
     use crate::store::samples::in_scratch_dir;
 
     fn open() -> Command {
         let digest = Some("d".to_owned());
-        let new = NewAsk { matter: matter(Kind::Permission), digest, ..new_ask("s__t") };
+        let new = NewAsk { topic: topic(Kind::Permission), digest, ..new_ask("s__t") };
         Command::Open { new: Box::new(WireNew::new(&new, Timestamp::now())), per_session: 64 }
     }
 

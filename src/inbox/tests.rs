@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::access::{Access, Entrance, Rights, Tickets, Token, Tokens};
-use crate::ask::samples::{matter, new_ask};
+use crate::ask::samples::{new_ask, topic};
 use crate::ask::{AskId, Channel, NewAsk, NewAway, OutcomeKind};
 use crate::store::Filter;
 use crate::store::samples::in_scratch_dir;
@@ -125,7 +125,7 @@ async fn a_button_answers_only_the_kinds_that_were_named_and_grants_no_rule() {
     for (kinds, may) in [(vec![Kind::Question], false), (vec![Kind::Permission], true)] {
         let mut world = World::new();
         world.inbox.ticket_kinds = kinds.into();
-        let new = NewAsk { matter: matter(Kind::Permission), ..new_ask("s__t") };
+        let new = NewAsk { topic: topic(Kind::Permission), ..new_ask("s__t") };
         let ask = world.registry.open(new).await.unwrap();
         let button = world.button(&ask).await;
         let question = ask.questions.as_slice()[0].question.clone();

@@ -19,9 +19,9 @@ impl Registry {
         let has_same_input = match (&ask.digest, &new.digest) {
             (Some(known), Some(new)) => known == new,
             // Asks of programs have no digest, and neither have those of the first versions.
-            _ => texts(&ask.questions).eq(texts(new.matter.questions())),
+            _ => texts(&ask.questions).eq(texts(new.topic.questions())),
         };
-        if !has_same_input || ask.kind != new.matter.kind() || ask.origin != new.origin {
+        if !has_same_input || ask.kind != new.topic.kind() || ask.origin != new.origin {
             return Err(OpenError::OtherQuestions);
         }
         if self.watches_over(ask) || (looks_the_same(ask, new) && self.0.store.is_daemon(&ask.host).await?) {
@@ -58,8 +58,8 @@ fn looks_the_same(ask: &Ask, new: &NewAsk) -> bool {
         && ask.digest.is_some()
         && ask.digest == new.digest
         && ask.project == new.project
-        && ask.subject.as_ref() == new.matter.subject()
-        && ask.questions == *new.matter.questions()
+        && ask.subject.as_ref() == new.topic.subject()
+        && ask.questions == *new.topic.questions()
 }
 
 fn texts(questions: &Questions) -> impl Iterator<Item = &str> {

@@ -80,7 +80,7 @@ impl Registry {
         let asker = new.asker.clone();
         let fingerprint =
             Fingerprint { host: self.host(), session: &session, asker: asker.as_deref(), digest: &digest };
-        if !new.matter.kind().is_announced() {
+        if !new.topic.kind().is_announced() {
             // Only the ask of this very call will do. The answer to an equal call was not given for this one.
             match self.0.calls.take(fingerprint, mode) {
                 Known::Named(key) => match self.get(&key).await? {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
-use crate::ask::{Answer, AskKey, Channel, Host, Kind, Matter, News, OnTimeout, Origin, Report};
+use crate::ask::{Answer, AskKey, Channel, Host, Kind, News, OnTimeout, Origin, Report, Topic};
 use crate::store::OtherWriter;
 use crate::store::samples::in_scratch_dir;
 
@@ -63,7 +63,7 @@ fn ask(timeout: Option<i64>) -> NewAsk {
         key: key(),
         origin: Origin::ClaudeCode,
         project: None,
-        matter: Matter::of_questions(serde_json::from_value(json!([{"question": "Which?"}])).unwrap()),
+        topic: Topic::of_questions(serde_json::from_value(json!([{"question": "Which?"}])).unwrap()),
         detail: String::new(),
         expires_at: timeout.map(|seconds| Timestamp::now() + SignedDuration::from_secs(seconds)),
         on_timeout: OnTimeout::Native,

@@ -275,7 +275,7 @@ fn a_permission_is_asked_beside_the_dialog_and_named_before() {
     let HookEvent::Name(named) = read("PreToolUse", json!({})) else { panic!("not named") };
     assert_eq!(named.key.as_str(), "s-1__toolu_01");
     let HookEvent::Race(ask) = read("PermissionRequest", json!({"tool_use_id": ""})) else { panic!("not asked") };
-    assert!(ask.racing && ask.key.is_unnamed() && ask.matter.kind() == Kind::Permission);
+    assert!(ask.racing && ask.key.is_unnamed() && ask.topic.kind() == Kind::Permission);
     assert_eq!(ask.digest.as_deref(), Some(named.digest.as_str()));
     for event in ["PostToolUse", "PostToolUseFailure"] {
         let HookEvent::Report(report) = read(event, json!({})) else { panic!("{event}") };
@@ -315,7 +315,7 @@ fn a_plan_is_announced_and_its_report_is_known_by_its_id() {
     let read = |event: &str, extra: Value| read_tool(event, "ExitPlanMode", Some("cli"), "1", extra, Rules::default());
     let HookEvent::Announce(announced) = read("PreToolUse", json!({})) else { panic!("not announced") };
     let HookEvent::Race(racing) = read("PermissionRequest", json!({"tool_use_id": ""})) else { panic!("no race") };
-    assert_eq!((announced.matter.kind(), &announced.digest), (Kind::Plan, &racing.digest));
+    assert_eq!((announced.topic.kind(), &announced.digest), (Kind::Plan, &racing.digest));
     let HookEvent::Report(report) = read("PostToolUse", json!({"tool_input": {}})) else { panic!("no report") };
     assert_eq!((report.digest, report.news), (None, News::Ran(None)));
     // Some versions send no plan.
@@ -332,7 +332,7 @@ fn a_form_waits_only_where_no_dialog_is_missed() {
         extra["tool_use_id"] = json!("");
         let event = read_tool("Elicitation", "", Some("cli"), attended, extra, Rules::default());
         assert_eq!(
-            matches!(&event, HookEvent::Ask(ask) if ask.matter.kind() == Kind::Form && !ask.racing),
+            matches!(&event, HookEvent::Ask(ask) if ask.topic.kind() == Kind::Form && !ask.racing),
             asked,
             "{attended} {mode}"
         );

@@ -4,7 +4,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use crate::ask::form::{ACCEPT, DECLINE, Field, FieldType, NO, OWN_FIELD, YES, fields};
-use crate::ask::{Answer, Ask, Kind, Matter, News, Question, QuestionOption, Questions, labels_in};
+use crate::ask::{Answer, Ask, Kind, News, Question, QuestionOption, Questions, Topic, labels_in};
 
 use super::super::call::HookInput;
 use super::super::changed_file::CurrentFile;
@@ -46,8 +46,8 @@ impl CallKind for Form {
                 questions
             }
         };
-        let matter = Matter::new(Kind::Form, Some(subject), Questions::new(questions)?)?;
-        Ok(Asked { matter, digest: self.digest(hook)? })
+        let topic = Topic::new(Kind::Form, Some(subject), Questions::new(questions)?)?;
+        Ok(Asked { topic, digest: self.digest(hook)? })
     }
 
     fn digest(&self, hook: &HookInput) -> Result<String, InputError> {
@@ -272,8 +272,8 @@ mod tests {
         let asked = Form.asked(&call.hook, &CurrentFile::Unseen).unwrap();
         Ask {
             kind: Kind::Form,
-            subject: asked.matter.subject().cloned(),
-            questions: asked.matter.questions().clone(),
+            subject: asked.topic.subject().cloned(),
+            questions: asked.topic.questions().clone(),
             ..samples::ask(1, "s__t", "shop", 1)
         }
     }

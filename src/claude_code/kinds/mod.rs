@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::ask::{Answer, Ask, Kind, Matter, News};
+use crate::ask::{Answer, Ask, Kind, News, Topic};
 
 use super::call::HookInput;
 use super::changed_file::CurrentFile;
@@ -56,7 +56,7 @@ pub(super) trait CallKind: Sync {
 /// What a call asks.
 #[derive(Debug)]
 pub(super) struct Asked {
-    pub(super) matter: Matter,
+    pub(super) topic: Topic,
     pub(super) digest: String,
 }
 

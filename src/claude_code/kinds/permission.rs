@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use crate::ask::permission::{ALLOW_ONCE, DENY, Ruling, ruling};
-use crate::ask::{Answer, Ask, Kind, MAX_TEXT, Matter, News, Question, QuestionOption, Questions, Subject};
+use crate::ask::{Answer, Ask, Kind, MAX_TEXT, News, Question, QuestionOption, Questions, Subject, Topic};
 
 use super::super::call::HookInput;
 use super::super::changed_file::CurrentFile;
@@ -68,8 +68,8 @@ impl CallKind for Permission {
         }
         options.push(option(DENY, "Words of your own deny the call too, and the agent reads them.".to_owned()));
         let question = Question { question, header, options, multi_select: false, free_text: true, optional: false };
-        let matter = Matter::new(Kind::Permission, Some(subject), Questions::new(vec![question])?)?;
-        Ok(Asked { matter, digest: self.digest(hook)? })
+        let topic = Topic::new(Kind::Permission, Some(subject), Questions::new(vec![question])?)?;
+        Ok(Asked { topic, digest: self.digest(hook)? })
     }
 
     fn digest(&self, hook: &HookInput) -> Result<String, InputError> {

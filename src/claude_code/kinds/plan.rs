@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ask::plan::{ACCEPT_EDITS, ASK_BEFORE_EDITS, KEEP_PLANNING, Ruling, ruling};
-use crate::ask::{Answer, Ask, Kind, MAX_TEXT, Matter, News, Question, QuestionOption, Questions};
+use crate::ask::{Answer, Ask, Kind, MAX_TEXT, News, Question, QuestionOption, Questions, Topic};
 
 use super::super::call::HookInput;
 use super::super::changed_file::CurrentFile;
@@ -46,8 +46,8 @@ impl CallKind for Plan {
         let question = Question { question, header, options, multi_select: false, free_text: true, optional: false };
         let subject = json!({"plan": plan, "file": text("planFilePath")});
         let Value::Object(subject) = subject else { return Err(InputError::NoInput) };
-        let matter = Matter::new(Kind::Plan, Some(subject), Questions::new(vec![question])?)?;
-        Ok(Asked { matter, digest: self.digest(hook)? })
+        let topic = Topic::new(Kind::Plan, Some(subject), Questions::new(vec![question])?)?;
+        Ok(Asked { topic, digest: self.digest(hook)? })
     }
 
     fn digest(&self, hook: &HookInput) -> Result<String, InputError> {

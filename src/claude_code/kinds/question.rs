@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::{Answer, Ask, Channel, Matter, News, Questions};
+use crate::ask::{Answer, Ask, Channel, News, Questions, Topic};
 
 use super::super::call::HookInput;
 use super::super::changed_file::CurrentFile;
@@ -29,7 +29,7 @@ impl CallKind for Question {
 
     fn asked(&self, hook: &HookInput, _file: &CurrentFile) -> Result<Asked, InputError> {
         let questions = tool_input::questions(hook.tool_input.as_ref().unwrap_or(&Value::Null))?;
-        Ok(Asked { matter: Matter::of_questions(questions), digest: self.digest(hook)? })
+        Ok(Asked { topic: Topic::of_questions(questions), digest: self.digest(hook)? })
     }
 
     fn digest(&self, hook: &HookInput) -> Result<String, InputError> {

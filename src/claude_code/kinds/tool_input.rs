@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::ask::{MatterError, Questions, QuestionsError};
+use crate::ask::{Questions, QuestionsError, TopicError};
 
 const DEFAULT_HEADER: &str = "Question";
 
@@ -20,7 +20,7 @@ pub enum InputError {
     NoInput,
     /// The thing to decide about is too large, or not what it has to be.
     #[error(transparent)]
-    Matter(#[from] MatterError),
+    Topic(#[from] TopicError),
     /// The questions have the wrong shape.
     #[error("the questions do not have the right shape")]
     Shape(#[from] serde_json::Error),

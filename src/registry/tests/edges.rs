@@ -1,14 +1,14 @@
 //! What an edge has asked is not for the askers of this daemon, whatever the edge says about it.
 
 use super::*;
-use crate::ask::samples::matter;
+use crate::ask::samples::topic;
 use crate::ask::{Channel, Source};
 use crate::store::samples::Network;
 
 /// A call of the agent on this machine.
 fn own(kind: Kind) -> NewAsk {
     NewAsk {
-        matter: matter(kind),
+        topic: topic(kind),
         digest: Some("same".into()),
         asker: Some("7".into()),
         project: Some("/prod".into()),
@@ -140,7 +140,7 @@ async fn an_approval_does_not_go_from_hub_to_hub_and_an_answer_only_if_everythin
     let questions = serde_json::from_value(json!([{"question": "Which?", "header": "other"}])).unwrap();
     for other in [
         NewAsk { project: Some("/srv/shop".into()), ..new() },
-        NewAsk { matter: Matter::of_questions(questions), ..new() },
+        NewAsk { topic: Topic::of_questions(questions), ..new() },
         NewAsk { digest: None, ..new() },
     ] {
         let refused = two.attach(other, false).await.unwrap_err();

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::samples::{matter, new_ask};
-use crate::ask::{AskId, Channel, HTTP_ASKER, Kind, Matter, OnTimeout, Origin, Questions, Receipt, Source};
+use crate::ask::samples::{new_ask, topic};
+use crate::ask::{AskId, Channel, HTTP_ASKER, Kind, OnTimeout, Origin, Questions, Receipt, Source, Topic};
 
 /// An ask is settled once. A later settlement changes nothing, and gets the first one.
 pub(super) async fn an_ask_is_settled_once(mut world: World) {
@@ -88,9 +88,9 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
             key: format!("s__{n}").parse().unwrap(),
             origin: Origin::ClaudeCode,
             project: Some("/home/me/shop \u{1f6d2}".into()),
-            matter: match kind {
-                Kind::Question => Matter::of_questions(varied_questions()),
-                kind => matter(kind),
+            topic: match kind {
+                Kind::Question => Topic::of_questions(varied_questions()),
+                kind => topic(kind),
             },
             detail: "{\"only\": \"the origin reads this\"}".into(),
             expires_at: Some(now + SignedDuration::from_hours(1)),
@@ -109,7 +109,7 @@ pub(super) async fn an_ask_keeps_everything_it_was_opened_with(mut world: World)
         assert_eq!((&ask.key, ask.origin, &ask.project), (&new.key, new.origin, &new.project));
         assert_eq!(
             (ask.kind, ask.subject.as_ref(), &ask.questions),
-            (new.matter.kind(), new.matter.subject(), new.matter.questions())
+            (new.topic.kind(), new.topic.subject(), new.topic.questions())
         );
         assert_eq!((ask.opened_at, ask.expires_at, ask.on_timeout), (now, new.expires_at, new.on_timeout));
         assert_eq!((ask.racing, &ask.digest, &ask.asker), (true, &new.digest, &new.asker));

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::{ChangeKind, Cursor, Matter, Receipt};
+use crate::ask::{ChangeKind, Cursor, Receipt, Topic};
 use crate::store::Changes;
 
 /// Reads all pages after a cursor.
@@ -129,7 +129,7 @@ pub(super) async fn a_page_of_changes_is_bounded_in_bytes_and_the_pages_make_up_
     let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(100_000)}]}]);
     for n in 0..10 {
         let new = NewAsk {
-            matter: Matter::of_questions(serde_json::from_value(question.clone()).unwrap()),
+            topic: Topic::of_questions(serde_json::from_value(question.clone()).unwrap()),
             ..new_ask(&format!("s{n}__t"))
         };
         world.open_new(new).await;

@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::samples::matter;
-use crate::ask::{Kind, Matter, Origin, OutcomeKind};
+use crate::ask::samples::topic;
+use crate::ask::{Kind, Origin, OutcomeKind, Topic};
 use crate::store::{Filter, StateFilter};
 
 /// A key finds its newest life, and an unknown key finds nothing.
@@ -65,7 +65,7 @@ pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: Worl
     let asks = [
         NewAsk { project: project("shop"), ..new_ask("one__open-old") },
         NewAsk { project: project("shop"), ..new_ask("one__answered") },
-        NewAsk { project: project("site"), matter: matter(Kind::Plan), ..new_ask("two__released") },
+        NewAsk { project: project("site"), topic: topic(Kind::Plan), ..new_ask("two__released") },
         NewAsk { origin: Origin::Probe, ..new_ask("doctor__open") },
     ];
     for (new, hours) in asks.into_iter().zip([48, 3, 2, 1]) {
@@ -129,8 +129,7 @@ pub(super) async fn a_list_since_a_time_is_right_although_the_clock_was_set_back
 pub(super) async fn a_search_finds_text_in_questions_answers_notes_and_reasons(world: World) {
     let option = json!({"label": "Option", "description": "Description", "preview": "Preview"});
     let questions = json!([{"question": "100% of the_files?", "header": "Header", "options": [option]}]);
-    let ask =
-        NewAsk { matter: Matter::of_questions(serde_json::from_value(questions).unwrap()), ..new_ask("s__asked") };
+    let ask = NewAsk { topic: Topic::of_questions(serde_json::from_value(questions).unwrap()), ..new_ask("s__asked") };
     let asked = world.open_new(ask).await;
     let answers = [("100% of the_files?".to_owned(), "Certainly".to_owned())].into_iter().collect();
     let note = "but C:\\not, \"quoted\",\ntwo lines, 日本の猫, it's ÄRGER* AND (ΣΟΦΟΣ) NEAR(a b)";

@@ -16,8 +16,8 @@ pub(super) fn insert(
     host: &Host,
     opened_at: Timestamp,
 ) -> rusqlite::Result<AskId> {
-    let (kind, questions) = (to_word(new.matter.kind())?, to_json(new.matter.questions())?);
-    let subject = new.matter.subject().map(to_json).transpose()?;
+    let (kind, questions) = (to_word(new.topic.kind())?, to_json(new.topic.questions())?);
+    let subject = new.topic.subject().map(to_json).transpose()?;
     let (boot, expires_boot) = boot_deadline(new.expires_at, opened_at);
     connection
         .prepare_cached(

@@ -260,8 +260,8 @@ async fn a_subject_that_was_changed_is_damage() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("asks.db");
     let store = Opening::open(&path, true, host()).unwrap().0.start(Box::new(|_| {})).unwrap();
-    let new = NewAsk { matter: samples::matter(Kind::Plan), ..new_ask("s__t", 1) };
-    let whole = serde_json::to_string(&new.matter.subject()).unwrap();
+    let new = NewAsk { topic: samples::topic(Kind::Plan), ..new_ask("s__t", 1) };
+    let whole = serde_json::to_string(&new.topic.subject()).unwrap();
     let id = id(store.open_ask(Arc::new(new), Timestamp::now(), 64).await);
     store.close().await;
     check(&path, false).unwrap();

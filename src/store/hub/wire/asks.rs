@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::ask::{
-    Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, Kind, Matter, NewAsk, OnTimeout, Origin, Outcome, Questions,
-    Receipt, Settlement, Source, Subject,
+    Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, Kind, NewAsk, OnTimeout, Origin, Outcome, Questions, Receipt,
+    Settlement, Source, Subject, Topic,
 };
 use crate::store::StoreError;
 
@@ -60,9 +60,9 @@ impl WireNew {
             key: new.key.to_string(),
             origin: new.origin,
             project: new.project,
-            kind: new.matter.kind(),
-            subject: new.matter.subject().map(|subject| subject.fields().clone()),
-            questions: new.matter.questions().clone(),
+            kind: new.topic.kind(),
+            subject: new.topic.subject().map(|subject| subject.fields().clone()),
+            questions: new.topic.questions().clone(),
             detail: new.detail,
             expires_in: new.expires_at.map(|then| Millis::between(now, then)),
             on_timeout: new.on_timeout,
@@ -78,7 +78,7 @@ impl WireNew {
             key: key(&self.key)?,
             origin: self.origin,
             project: self.project,
-            matter: Matter::new(self.kind, self.subject, self.questions)
+            topic: Topic::new(self.kind, self.subject, self.questions)
                 .map_err(|error| StoreError::Failed(error.to_string()))?,
             detail: self.detail,
             expires_at: self.expires_in.map(|left| left.after(now)),

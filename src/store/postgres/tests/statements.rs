@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::ask::{ChangeKind, Matter};
+use crate::ask::{ChangeKind, Topic};
 use crate::store::Changes;
 
 /// Two hubs on an empty database, and the name of the database.
@@ -100,7 +100,7 @@ async fn statement_07_a_notice_brings_the_changes_and_what_does_not_fit_is_read(
     options.times.poll = Duration::from_secs(3600);
     let (one, two) = (Hub::start(&options, "one").await, Hub::start(&options, "two").await);
     let large = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(50_000)}]}]);
-    let large = NewAsk { matter: Matter::of_questions(serde_json::from_value(large).unwrap()), ..new_ask("large__t") };
+    let large = NewAsk { topic: Topic::of_questions(serde_json::from_value(large).unwrap()), ..new_ask("large__t") };
     let (small, large) = (one.open("small__t").await, one.open_new(large).await);
     two.until_told(2).await;
     let deferred = two.store.defer(small.id, two.store.now()).await.unwrap().unwrap();

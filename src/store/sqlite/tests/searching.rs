@@ -6,12 +6,12 @@ use proptest::test_runner::TestRunner;
 use serde_json::Map;
 
 use super::*;
-use crate::ask::{Answer, Kind, Matter};
+use crate::ask::{Answer, Kind, Topic};
 use crate::store::StateFilter;
 
 pub(super) fn asking(key: &str, text: &str) -> NewAsk {
     let questions = serde_json::from_value(json!([{"question": text}])).unwrap();
-    NewAsk { matter: Matter::of_questions(questions), ..new_ask(key, 1) }
+    NewAsk { topic: Topic::of_questions(questions), ..new_ask(key, 1) }
 }
 
 pub(super) fn answering(question: &str, text: &str) -> Settlement {
@@ -287,8 +287,8 @@ async fn every_filter_finds_the_same_whatever_is_in_the_index() {
             ..asking(&format!("s{}__call{n}", n % 3), ["red", "green"][n as usize % 2])
         };
         let plan = Map::from_iter([("plan".to_owned(), json!(""))]);
-        let as_plan = || Matter::new(Kind::Plan, Some(plan), new.matter.questions().clone()).unwrap();
-        let new = if n % 7 < 3 { NewAsk { matter: as_plan(), ..new } } else { new };
+        let as_plan = || Topic::new(Kind::Plan, Some(plan), new.topic.questions().clone()).unwrap();
+        let new = if n % 7 < 3 { NewAsk { topic: as_plan(), ..new } } else { new };
         // The clock was set back in between.
         let opened_at = at(if n < 20 { n } else { n - 15 });
         let opened = id(world.store.open_ask(Arc::new(new), opened_at, 64).await);

@@ -1,7 +1,7 @@
 //! What a new ask is about: a kind with a subject and questions that fit it.
 //!
 //! Asks come from hooks, from programs and from other machines, and every companion relies on the shape of a subject. A
-//! [`NewAsk`](super::NewAsk) takes only a [`Matter`], so no way in can forget the check. An [`Ask`](super::Ask) from a store has the three
+//! [`NewAsk`](super::NewAsk) takes only a [`Topic`], so no way in can forget the check. An [`Ask`](super::Ask) from a store has the three
 //! parts by themselves: an old or damaged one can still be read.
 
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use super::{Kind, Question, Questions, Subject, SubjectTooLarge, form, permissio
 
 /// A kind, its subject and its questions, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matter {
+pub struct Topic {
     kind: Kind,
     subject: Option<Subject>,
     questions: Questions,
@@ -19,7 +19,7 @@ pub struct Matter {
 
 /// Why a kind, a subject and questions cannot be asked together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MatterError {
+pub enum TopicError {
     /// The subject is too large.
     #[error(transparent)]
     TooLarge(#[from] SubjectTooLarge),
@@ -34,19 +34,19 @@ pub enum MatterError {
     Misfit { kind: Kind, problem: String },
 }
 
-impl Matter {
+impl Topic {
     /// Checks that they fit.
-    pub fn new(kind: Kind, subject: Option<Map<String, Value>>, questions: Questions) -> Result<Self, MatterError> {
+    pub fn new(kind: Kind, subject: Option<Map<String, Value>>, questions: Questions) -> Result<Self, TopicError> {
         let subject = subject.map(Subject::try_from).transpose()?;
         let checked = match (kind, &subject) {
             (Kind::Question, None) => Ok(()),
-            (Kind::Question, Some(_)) => return Err(MatterError::HasSubject),
-            (_, None) => return Err(MatterError::NoSubject(kind)),
+            (Kind::Question, Some(_)) => return Err(TopicError::HasSubject),
+            (_, None) => return Err(TopicError::NoSubject(kind)),
             (Kind::Plan, Some(subject)) => plan::check(subject, questions.as_slice()),
             (Kind::Form, Some(subject)) => form::check(subject, questions.as_slice()),
             (Kind::Permission, Some(subject)) => permission::check(subject, questions.as_slice()),
         };
-        checked.map_err(|problem| MatterError::Misfit { kind, problem })?;
+        checked.map_err(|problem| TopicError::Misfit { kind, problem })?;
         Ok(Self { kind, subject, questions })
     }
 
@@ -98,9 +98,9 @@ mod tests {
     fn what_hooks_make_fits() {
         for ask in [samples::permission(), samples::plan(), samples::form()] {
             let fields = ask.subject.as_ref().map(|subject| subject.fields().clone());
-            let matter = Matter::new(ask.kind, fields, ask.questions.clone()).unwrap();
+            let topic = Topic::new(ask.kind, fields, ask.questions.clone()).unwrap();
             assert_eq!(
-                (matter.kind(), matter.subject(), matter.questions()),
+                (topic.kind(), topic.subject(), topic.questions()),
                 (ask.kind, ask.subject.as_ref(), &ask.questions)
             );
         }
@@ -116,7 +116,7 @@ mod tests {
                         .iter()
                         .map(|(other, value)| (other.clone(), if other == name { json!(5) } else { value.clone() })),
                 );
-                let error = Matter::new(ask.kind, Some(damaged), ask.questions.clone()).unwrap_err();
+                let error = Topic::new(ask.kind, Some(damaged), ask.questions.clone()).unwrap_err();
                 assert!(error.to_string().contains(&format!("`{name}`")), "{name}: {error}");
             }
         }
