@@ -18,8 +18,8 @@ use super::Inbox;
 const PROC: &str = "/proc";
 /// The shells that Claude Code runs commands with. It runs hooks with `sh`.
 const SHELLS: [&str; 2] = ["bash", "zsh"];
-/// Linux counts the start of a process in these, on every architecture that we build for.
-const TICK: SignedDuration = SignedDuration::from_millis(10);
+/// Linux counts the start of a process in ticks of so many milliseconds, on every architecture that we build for.
+const TICK: i64 = 10;
 /// The start of the process and the age of the machine are both rounded down to ticks.
 const ROUNDED: SignedDuration = SignedDuration::from_millis(20);
 
@@ -32,8 +32,9 @@ impl Inbox {
         if candidates.is_empty() {
             return HashSet::new();
         }
+        let store = self.store.clone();
         let look = move || {
-            let now = Timestamp::now();
+            let now = store.now();
             let seen = candidates.into_iter().filter(|candidate| candidate.has_new_shell(Path::new(PROC), now));
             seen.map(|candidate| candidate.id).collect()
         };
@@ -67,7 +68,9 @@ impl Candidate {
         let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
         children.flat_map(|pids| pids.split_whitespace().map(|pid| proc.join(pid)).collect::<Vec<_>>()).any(|child| {
             is_shell(&child)
-                && started_after_boot(&child).is_some_and(|started| boot + started + ROUNDED > self.opened_at)
+                && started_after_boot(&child)
+                    .and_then(|started| boot.checked_add(started.checked_add(ROUNDED)?).ok())
+                    .is_some_and(|started_at| started_at > self.opened_at)
         })
     }
 }
@@ -92,8 +95,8 @@ fn is_shell(process: &Path) -> bool {
 fn started_after_boot(process: &Path) -> Option<SignedDuration> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
     // The name of the program is in brackets and may hold anything. The start is the 20th field behind it.
-    let ticks: i32 = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
-    TICK.checked_mul(ticks)
+    let ticks: i64 = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
+    Some(SignedDuration::from_millis(ticks.checked_mul(TICK)?))
 }
 
 #[cfg(test)]
@@ -123,7 +126,7 @@ mod tests {
         }
 
         /// A process that was started so many seconds after the machine.
-        fn process(&self, pid: u32, seconds: u32, words: &[&str]) {
+        fn process(&self, pid: u32, seconds: i64, words: &[&str]) {
             self.write(&format!("{pid}/cmdline"), &format!("{}\0", words.join("\0")));
             let fields = "0 ".repeat(18);
             self.write(&format!("{pid}/stat"), &format!("{pid} (odd) name) S {fields}{} 0 0\n", seconds * 100));
@@ -153,6 +156,12 @@ mod tests {
         assert!(!seen(300));
         machine.process(8, 400, &["zsh", "-c", "x"]);
         assert!(seen(300));
+        // The machine has been up for two years, which is more ticks than 32 bits can count.
+        machine.write("uptime", "63072500.25 900.00\n");
+        machine.process(8, 63_072_400, &["zsh", "-c", "x"]);
+        assert!(seen(300) && seen(399) && !seen(401));
+        machine.process(8, i64::MAX / 100, &["zsh", "-c", "x"]);
+        assert!(!seen(300), "no process starts so late");
         machine.write("8/stat", "nonsense");
         assert!(!seen(300));
         let another = Candidate { id: AskId(1), agent: 41, opened_at: at(300) };
