@@ -194,8 +194,19 @@ impl Calls {
             let done = Done { reply: Reply::New { ask: Box::new(WireAsk::new(&ask)) }, is_again: true };
             drop(reply.send(Ok(done)));
         }
-        self.status.send_replace(Status::Up);
+        self.set(Status::Up);
         self.unsent.notify_one();
+    }
+
+    /// A store that was closed stays closed, whatever its last link still says.
+    fn set(&self, status: Status) {
+        self.status.send_if_modified(|now| {
+            let is_open = *now != Status::Closed;
+            if is_open {
+                *now = status;
+            }
+            is_open
+        });
     }
 
     /// There is no link. What was sent is sent again over the next one.
@@ -220,9 +231,7 @@ impl Calls {
         if *self.status.borrow() == Status::Up {
             pending.lost_at = Instant::now();
         }
-        if *self.status.borrow() != Status::Closed {
-            self.status.send_replace(status);
-        }
+        self.set(status);
     }
 }
 
@@ -286,6 +295,17 @@ mod tests {
         let begun = Instant::now();
         calls.call(Command::Detail { ask: AskId(1) }).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_millis(500));
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_stays_closed() {
+        let calls = up();
+        calls.link_is_down(Status::Closed);
+        calls.link_is_up();
+        calls.link_is_down(Status::Down("cut".into()));
+        assert_eq!(*calls.status().borrow(), Status::Closed);
+        let error = calls.call(Command::Detail { ask: AskId(1) }).await.unwrap_err();
+        assert!(matches!(error, StoreError::Closed), "{error:?}");
     }
 
     #[tokio::test]
