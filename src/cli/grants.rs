@@ -78,8 +78,9 @@ struct Grant<'a> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let asks = granting_asks(&client()?)?;
-    let grants = grants(&asks)?;
+    let client = client()?;
+    let asks = granting_asks(&client)?;
+    let grants = grants(&asks, &client.projects()?.here)?;
     match &args.command {
         Some(Command::Revoke(args)) => revoke(&grants, args)?,
         None if args.json => print_json(&json!({"grants": grants.iter().zip(1..).map(report).collect::<Vec<_>>()}))?,
@@ -103,13 +104,13 @@ fn granting_asks(client: &Client) -> anyhow::Result<Vec<AskView>> {
 }
 
 /// Each rule once for each place that it was granted for.
-fn grants(asks: &[AskView]) -> anyhow::Result<Vec<Grant<'_>>> {
+fn grants<'a>(asks: &'a [AskView], host: &str) -> anyhow::Result<Vec<Grant<'a>>> {
     let (paths, claude_dir) = (paths()?, claude_dir().ok_or_else(no_home)?);
-    let mut grants: Vec<Grant<'_>> = Vec::new();
+    let mut grants: Vec<Grant<'a>> = Vec::new();
     for ask in asks {
         let Some(granted) = Granted::of(ask) else { continue };
         for rule in granted.rules {
-            let place = Place::of(rule, granted.file, ask, &claude_dir, &paths);
+            let place = Place::of(rule, granted.file, ask, host, &claude_dir, &paths);
             if !grants.iter().any(|grant| grant.rule == rule && grant.place == place) {
                 grants.push(Grant { rule, ask, place });
             }
@@ -133,6 +134,7 @@ fn report((grant, number): (&Grant<'_>, usize)) -> Value {
     json!({
         "number": number,
         "rule": rule,
+        "host": ask.host,
         "project": ask.project,
         "state": place.name(),
         "file": place.file().map(|file| file.to_string_lossy()),
@@ -171,12 +173,7 @@ fn show(grants: &[Grant<'_>]) -> anyhow::Result<()> {
 fn revoke(grants: &[Grant<'_>], args: &RevokeArgs) -> anyhow::Result<()> {
     let grant = chosen(grants, args)?;
     let rule = tree::single(grant.rule);
-    let Some(file) = grant.place.file() else {
-        return Err(hinted(
-            format!("`{rule}` is in no file"),
-            "It was given until the end of its session. End that session to take it back.",
-        ));
-    };
+    let Some(file) = grant.place.file() else { return Err(not_here(&rule, grant)) };
     let paths = paths()?;
     let settings = Settings::at(file, &paths)?;
     let change = settings.revoke(&Rule::named(grant.rule))?;
@@ -191,6 +188,29 @@ fn revoke(grants: &[Grant<'_>], args: &RevokeArgs) -> anyhow::Result<()> {
         eprintln!("What was there before is kept in {}.", shown(backup));
     }
     Ok(())
+}
+
+/// Why a rule cannot be taken out of a file here, and where it can.
+fn not_here(rule: &str, grant: &Grant<'_>) -> anyhow::Error {
+    match &grant.place {
+        Place::Elsewhere { host, project, .. } => {
+            let host = tree::single(host);
+            let directory =
+                project.as_deref().map_or_else(String::new, |project| format!(" in {}", tree::single(project)));
+            hinted(
+                format!("`{rule}` was given on the machine `{host}`, and only that machine can take it back"),
+                format!("On {host}, start `claude`{directory} and run /permissions."),
+            )
+        }
+        Place::Unknown => hinted(
+            format!("nobody knows which file `{rule}` is in"),
+            "Start `claude` in its project and run /permissions to look for it.",
+        ),
+        _ => hinted(
+            format!("`{rule}` is in no file"),
+            "It was given until the end of its session. End that session to take it back.",
+        ),
+    }
 }
 
 /// The grant that a number or a rule names. Of several with the same rule, the only one that is still in its file.

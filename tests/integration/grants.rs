@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::commands::{exits, run};
+use crate::edge_stolen::Stolen;
+use crate::fleet::Fleet;
 use crate::kinds::{ATTENDED, answer, suggestions};
 use crate::world::World;
 
@@ -100,4 +102,46 @@ fn a_receipt_a_repetition_and_a_session() {
     let (stdout, _) = exits(&run(&world, &["history"]), 0);
     assert!(stdout.contains("rule: mcp__shop__note, until the session ends"), "{stdout}");
     assert!(stdout.contains("rule: Bash(npm test), for .claude/settings.local.json"), "{stdout}");
+}
+
+/// Has the machine of this link ask for a permission with a rule for this file, and grants the rule at the hub.
+fn granted_over(link: &mut Stolen, hub: &World, key: &str, project: &str, file: &str) {
+    let label = format!("Always allow {RULE}");
+    let grants = json!([{"label": label, "rules": [RULE], "file": file}]);
+    let subject = json!({"tool": "Bash", "command": "npm test", "input": {"command": "npm test"}, "grants": grants});
+    let options = ["Allow once", &label, "Deny"].map(|label| json!({ "label": label }));
+    let new = json!({
+        "key": key, "origin": "claude-code", "kind": "permission", "subject": subject, "project": project,
+        "questions": [{"question": "Allow?", "options": options}], "detail": "{}", "on_timeout": "native",
+        "racing": true,
+    });
+    let opened = link.call(&json!({"do": "open", "per_session": 64, "new": new}));
+    assert_eq!(opened["Ok"]["is"], "new", "{opened}");
+    hub.answer(key, &json!({"Allow?": label})).expect(200);
+}
+
+#[test]
+fn a_rule_of_another_machine_is_not_taken_out_of_a_file_of_this_one() {
+    let fleet = Fleet::new();
+    let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));
+    let project = fleet.hub.home().join("shop");
+    fs::create_dir_all(project.join(".claude")).unwrap();
+    let rules = r#"{"permissions": {"allow": ["Bash(npm test)"]}}"#;
+    let files = [".claude/settings.local.json", "other.json"].map(|name| project.join(name));
+    files.iter().for_each(|file| fs::write(file, rules).unwrap());
+    for (number, file) in [".claude/settings.local.json", "other.json", "../shop/other.json"].iter().enumerate() {
+        granted_over(&mut link, &fleet.hub, &format!("s__{number}"), project.to_str().unwrap(), file);
+        let (_, stderr) = exits(&run(&fleet.hub, &["grants", "revoke", "1"]), 1);
+        assert!(stderr.contains("machine `build-1`") && stderr.contains("run /permissions"), "{file}: {stderr}");
+    }
+    for file in &files {
+        assert_eq!(fs::read_to_string(file).unwrap(), rules, "{}", file.display());
+    }
+    let grant = list(&fleet.hub)["grants"][2].take();
+    assert_eq!(
+        (&grant["state"], &grant["host"], &grant["file"]),
+        (&json!("elsewhere"), &json!("build-1"), &Value::Null)
+    );
+    let (stdout, _) = exits(&run(&fleet.hub, &["grants"]), 0);
+    assert!(stdout.contains("on build-1, for .claude/settings.local.json of "), "{stdout}");
 }
