@@ -9,6 +9,7 @@
 //! disk. A parked wait costs no CPU. An answer is complete unless its author says otherwise. The text of a question or an answer is
 //! data everywhere.
 #![cfg(feature = "daemon")]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod access;
 mod address;

@@ -96,7 +96,7 @@ pub(super) fn leave(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         print_json(&note)?;
     } else {
-        eprintln!("Away {}", sentence(&note, Timestamp::now()));
+        eprintln!("Away {}", sentence(&note, time::now()));
         eprintln!("When you are back, run: answerback back");
     }
     Ok(Exit::Success)
@@ -112,7 +112,7 @@ pub(super) fn come_back(args: &BackArgs) -> anyhow::Result<Exit> {
         print_json(&ended)?;
         return Ok(Exit::Success);
     }
-    let (left, now) = (client.away()?.away, Timestamp::now());
+    let (left, now) = (client.away()?.away, time::now());
     match (ended.away.is_empty(), left.as_slice()) {
         (true, []) => eprintln!("You were not away."),
         (false, []) => eprintln!("Welcome back. From now on, questions wait for you."),
@@ -142,8 +142,7 @@ fn directory(dir: &Path) -> anyhow::Result<String> {
 pub(super) fn reminder(client: &Client) -> anyhow::Result<String> {
     // An edge leaves this to its hub.
     let notes = if hub().is_some() { Vec::new() } else { client.away()?.away };
-    let lines: String =
-        notes.iter().map(|note| format!("You are away {}\n", sentence(note, Timestamp::now()))).collect();
+    let lines: String = notes.iter().map(|note| format!("You are away {}\n", sentence(note, time::now()))).collect();
     Ok(if lines.is_empty() { lines } else { lines + "When you are back, run: answerback back\n" })
 }
 

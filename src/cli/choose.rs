@@ -4,7 +4,6 @@ use std::io;
 use std::path::Path;
 
 use anstream::eprintln;
-use jiff::Timestamp;
 
 use crate::api::{AnswerRequest, AskView, DismissRequest};
 use crate::ask::{Kind, form};
@@ -142,6 +141,6 @@ fn title(ask: &AskView, with_host: bool) -> Title {
     Title {
         project: if with_host { named } else { project },
         session: format!("session {session}"),
-        age: format!("asked {} ago", time::age(ask.opened_at, Timestamp::now())),
+        age: format!("asked {} ago", time::age(ask.opened_at, time::now())),
     }
 }

@@ -67,7 +67,7 @@ fn show(devices: &[DeviceView]) -> anyhow::Result<()> {
     if devices.is_empty() {
         outln!("No device is signed in. Let one in with: answerback pair");
     }
-    let now = Timestamp::now();
+    let now = time::now();
     let digits = devices.iter().map(|device| device.id.to_string().len()).max().unwrap_or(0);
     let rows: Vec<[String; 4]> = devices.iter().map(|device| row(device, digits, now)).collect();
     table::print(&rows, [style::CHOICE, style::STRONG, Style::new(), style::FAINT])

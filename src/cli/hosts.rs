@@ -119,7 +119,7 @@ fn show(hosts: &[HostView]) -> anyhow::Result<()> {
     if hosts.is_empty() {
         outln!("No other machine asks here. Let one in with: answerback host add NAME");
     }
-    let now = Timestamp::now();
+    let now = time::now();
     let rows: Vec<[String; 3]> = hosts.iter().map(|host| row(host, now)).collect();
     let width = |index: usize| rows.iter().map(|row| row[index].width()).max().unwrap_or(0);
     let (names, seen) = (width(0), width(1));

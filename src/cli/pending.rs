@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 
 use anstyle::Style;
-use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use crate::api::AskView;
@@ -154,7 +153,7 @@ fn row(ask: &AskView, key: &str, with_host: bool) -> Row {
     };
     [
         key.to_owned(),
-        time::age(ask.opened_at, Timestamp::now()),
+        time::age(ask.opened_at, time::now()),
         machine::short_name(ask, with_host),
         kind(ask.kind).to_owned(),
         fit(&ask.title(), 12),

@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let with_host = machine::are_several_known(&client);
-    for StyledLine { text, style } in page(&ask, with_host, Timestamp::now()) {
+    for StyledLine { text, style } in page(&ask, with_host, time::now()) {
         outln!("{style}{text}{style:#}");
     }
     Ok(Exit::Success)

@@ -1,7 +1,6 @@
 //! `answerback status`: whether the daemon runs, how many questions are open, and who is away.
 
 use answerback_hook::paths::Paths;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::claude_code::settings::coverage::Coverage;
@@ -14,7 +13,7 @@ use crate::text::{sanitise, style};
 use super::daemon_process::DaemonProcess;
 use super::exit::Exit;
 use super::explain::{hinted, one_line};
-use super::{away, paths, print_json};
+use super::{away, paths, print_json, time};
 
 /// Show the state of the daemon
 ///
@@ -137,7 +136,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     }
     for note in &notes {
-        outln!("away       {}", away::sentence(note, Timestamp::now()));
+        outln!("away       {}", away::sentence(note, time::now()));
     }
     outln!("address    {}", sanitise(&published.url));
     if let Some(url) = &published.lan_url {

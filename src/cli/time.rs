@@ -3,6 +3,12 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+/// The clock of this machine. It is only for what a person reads: a daemon may have another clock.
+#[expect(clippy::disallowed_methods, reason = "nothing is decided with it")]
+pub(super) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
 /// How long ago, in one unit.
 pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).as_secs().max(0);
@@ -36,7 +42,7 @@ pub(super) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
 /// A duration back from now, or a date: for clap.
 pub(super) fn parse_since(text: &str) -> Result<Timestamp, String> {
     if let Ok(duration) = parse_duration(text) {
-        return Timestamp::now().checked_sub(duration).map_err(|error| error.to_string());
+        return now().checked_sub(duration).map_err(|error| error.to_string());
     }
     let date: jiff::civil::Date = text.parse().map_err(|_| "a time is like 7d, 12h or 2026-11-16".to_owned())?;
     date.to_zoned(TimeZone::system()).map(|zoned| zoned.timestamp()).map_err(|error| error.to_string())

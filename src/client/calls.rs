@@ -61,6 +61,12 @@ impl Client {
         self.get(&Target::of("/v1/asks").query_if("host", host))
     }
 
+    /// The open ask that was opened last.
+    pub fn newest_open_ask(&self) -> Result<Option<AskView>, ClientError> {
+        let list: AskList = self.get(&Target::of("/v1/asks").query("limit", 1))?;
+        Ok(list.asks.into_iter().next())
+    }
+
     /// The projects and the hosts that have asks.
     pub fn projects(&self) -> Result<ProjectList, ClientError> {
         self.get(&Target::of("/v1/projects"))

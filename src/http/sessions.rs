@@ -94,7 +94,7 @@ impl SessionFeed {
     fn hand_out(&mut self, id: &str) -> Option<SessionView> {
         let known = self.inbox.session(id, Role::View, &self.rights);
         let may_be_told = known.is_some() || self.living.contains(id) || self.rights.allow_everywhere(Role::View);
-        let session = known.map_or_else(|| ended(id), SessionView::from);
+        let session = known.map_or_else(|| ended(id, self.inbox.now()), SessionView::from);
         if session.state == SessionState::Ended {
             self.living.remove(id);
         } else {
@@ -105,11 +105,11 @@ impl SessionFeed {
 
     /// A program has no session beyond its question, so it is over when nothing is known about it.
     pub(super) fn view(&self, id: &str) -> SessionView {
-        self.inbox.session(id, Role::View, &self.rights).map_or_else(|| ended(id), SessionView::from)
+        self.inbox.session(id, Role::View, &self.rights).map_or_else(|| ended(id, self.inbox.now()), SessionView::from)
     }
 }
 
-fn ended(id: &str) -> SessionView {
+fn ended(id: &str, now: Timestamp) -> SessionView {
     SessionView {
         session: id.to_owned(),
         state: SessionState::Ended,
@@ -118,7 +118,7 @@ fn ended(id: &str) -> SessionView {
         title: None,
         agent: None,
         asks: Vec::new(),
-        last_activity_at: Timestamp::now(),
+        last_activity_at: now,
     }
 }
 

@@ -13,6 +13,7 @@ mod sessions;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::access::{Caller, Ticket};
@@ -77,6 +78,11 @@ impl Inbox {
     /// The same, with `yes`: plans and permissions are decided by paired devices and in the terminal alone.
     pub fn with_only_devices(self, yes: bool) -> Self {
         Self { only_devices_approve: yes, ..self }
+    }
+
+    /// The time, as the store has it.
+    pub fn now(&self) -> Timestamp {
+        self.store.now()
     }
 
     /// The machine of this daemon.

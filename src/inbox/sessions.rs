@@ -127,7 +127,7 @@ impl Inbox {
 
 /// Notes the processes that have ended and did not say so, because they were killed.
 fn note_ends(registry: &Registry, session: Option<&str>) {
-    let now = Timestamp::now();
+    let now = registry.now();
     for process in registry.processes(session) {
         if process.activity != Activity::Ended && is_gone(&process, now) {
             registry.process_vanished(&process);

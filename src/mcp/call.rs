@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use answerback_hook::client::ExchangeError;
 use answerback_hook::hint::Hint;
-use jiff::Timestamp;
 use rmcp::model::{
     ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
     ProgressNotificationParam, ServerRequest,
@@ -188,13 +187,14 @@ impl Call {
 /// Opens an ask. If the daemon died before it could reply, the ask may be open all the same. Then that one is used: nobody would ever take
 /// it back, and a second one would ask the person twice.
 fn open(client: &Client, request: &AskRequest) -> Result<AskView, ClientError> {
-    let began = Timestamp::now();
+    // Ids only grow. Times would not do: the clock of the store may be another one.
+    let newest = client.newest_open_ask()?.map(|ask| ask.id);
     match client.open_ask(request) {
         Err(ClientError::Unanswered(ExchangeError::Lost(_))) => {
             let is_this = |ask: &AskView| {
                 (&ask.project, &ask.asked_by, &ask.questions)
                     == (&request.project, &request.asked_by, &request.questions)
-                    && ask.opened_at.as_millisecond() >= began.as_millisecond()
+                    && newest.is_none_or(|newest| ask.id > newest)
             };
             match client.open_asks()?.asks.into_iter().find(is_this) {
                 Some(ask) => Ok(ask),

@@ -388,7 +388,7 @@ impl Registry {
 
     /// The processes of agents that were seen, also those that have ended not long ago: those of one session, or all.
     pub fn processes(&self, session: Option<&str>) -> Vec<AgentProcess> {
-        self.0.sessions.seen(session, Timestamp::now())
+        self.0.sessions.seen(session, self.now())
     }
 
     /// A process has ended, and its hooks have not reported that.

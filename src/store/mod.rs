@@ -136,6 +136,12 @@ macro_rules! backend {
     };
 }
 
+/// The clock of this machine. A SQLite file goes by it. Other stores have one of their own, and compare the two at most.
+#[expect(clippy::disallowed_methods, reason = "the clock of the store has to come from somewhere")]
+fn wall_clock() -> Timestamp {
+    Timestamp::now()
+}
+
 impl Store {
     /// The machine of this daemon: the store marks every ask it opens with it.
     pub fn host(&self) -> &Host {
@@ -145,7 +151,7 @@ impl Store {
     /// The time now, by the clock that every daemon on this store goes by.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Backend::Sqlite(_) => Timestamp::now(),
+            Backend::Sqlite(_) => wall_clock(),
             Backend::Postgres(store) => store.now(),
             Backend::Hub(store) => store.now(),
         }

@@ -2,9 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::companion::Companion;
+use crate::faults::Faults;
 use crate::fleet::Fleet;
 use crate::world::{ANSWERBACK, World, question};
 
@@ -135,4 +138,28 @@ fn a_machine_that_cannot_join_keeps_the_token_that_it_has() {
     fleet.join(&edge, &token);
     let after = std::fs::read_to_string(&config).unwrap();
     assert_eq!(after.matches("hub").count(), joined.matches("hub").count(), "{after}");
+}
+
+/// The hub's clock counts. A program says how long its answer is of use, and a daemon compares only times of the same clock.
+#[test]
+fn a_deadline_on_an_edge_is_the_same_whatever_the_clock_of_the_edge_says() {
+    const LIMIT: Duration = Duration::from_secs(3);
+    for ahead in [90_000, -90_000] {
+        let fleet = Fleet::new();
+        let mut edge = fleet.edge("build-1");
+        drop(edge.daemon_with(|daemon| Faults::set_clock(daemon, ahead)));
+        fleet.until_linked("build-1");
+        let mut companion = Companion::of_all(&edge);
+        let began = Instant::now();
+        let output = run(&edge, &["ask", "Which?", "--timeout", &format!("{}s", LIMIT.as_secs())]);
+        let waited = began.elapsed();
+        assert_eq!(output.status.code(), Some(4), "with a clock {ahead} s ahead, after {waited:?}: {output:?}");
+        assert!(waited >= LIMIT, "with a clock {ahead} s ahead, it expired after {waited:?}");
+        let left = companion.next_of("ask_user_question")["timeout_seconds"].as_u64().unwrap();
+        assert!(left <= LIMIT.as_secs(), "with a clock {ahead} s ahead, {left} s are left");
+        // An agent that has just called is there, whatever time it is.
+        edge.hook(&json!({"hook_event_name": "UserPromptSubmit", "session_id": "s"})).no_decision();
+        let sessions = edge.get("/v1/sessions").expect(200).json();
+        assert_eq!(sessions["sessions"][0]["session"], "s", "with a clock {ahead} s ahead: {sessions}");
+    }
 }

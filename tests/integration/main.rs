@@ -2,6 +2,7 @@
 //!
 //! Each test has a [`world::World`] of its own: a scratch `HOME`, and with it an instance of its own.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "that is how a test fails")]
+#![allow(clippy::disallowed_methods, reason = "a test has no store, only a clock")]
 
 mod agents;
 mod answer_words;

@@ -149,7 +149,8 @@ impl Conversation {
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut tether = self.peer.tether.clone();
         loop {
-            if let Some(frame) = self.outbox.pop_front().map(Pending::into_frame) {
+            if let Some(frame) = self.outbox.pop_front() {
+                let frame = frame.into_frame(app.registry.now());
                 let sent = tokio::select! {
                     biased;
                     () = &mut closing => return STOPPING,

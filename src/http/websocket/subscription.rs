@@ -26,11 +26,11 @@ pub(super) enum Pending {
 }
 
 impl Pending {
-    pub(super) fn into_frame(self) -> ServerFrame {
+    pub(super) fn into_frame(self, now: Timestamp) -> ServerFrame {
         match self {
             Self::Frame(frame) => frame,
             Self::Question(ask, cursor) => {
-                ServerFrame::AskUserQuestion(Box::new(AskUserQuestion::new(&ask, cursor, Timestamp::now())))
+                ServerFrame::AskUserQuestion(Box::new(AskUserQuestion::new(&ask, cursor, now)))
             }
         }
     }

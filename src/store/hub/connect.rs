@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -267,7 +266,7 @@ pub async fn greet(options: HubOptions) -> Result<Greeting, HubError> {
             let event = follower.take(line.next(true).await?)?;
             if let Event::Welcome { host, now, software } = event {
                 let way = i64::try_from(sent_at.elapsed().as_millis() / 2).unwrap_or(i64::MAX);
-                let clock_ahead = Timestamp::now().as_millisecond() - way - now.as_millisecond();
+                let clock_ahead = crate::store::wall_clock().as_millisecond() - way - now.as_millisecond();
                 return Ok(Greeting { host: Host::new(&host), clock_ahead, software, certificate });
             }
         }

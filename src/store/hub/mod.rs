@@ -131,7 +131,7 @@ impl Hub {
 
     pub(super) fn now(&self) -> Timestamp {
         let clock = *self.0.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((moment, then)) = clock else { return Timestamp::now() };
+        let Some((moment, then)) = clock else { return crate::store::wall_clock() };
         let since = SignedDuration::try_from(moment.elapsed()).unwrap_or_default();
         then.checked_add(since).unwrap_or(then)
     }

@@ -20,7 +20,10 @@ struct Carried {
 impl Clock {
     /// A clock that shows the time of this machine until it hears from the engine.
     pub(super) fn new() -> Self {
-        Self(Arc::new(Carried { base: Instant::now(), at_base: AtomicI64::new(Timestamp::now().as_microsecond()) }))
+        Self(Arc::new(Carried {
+            base: Instant::now(),
+            at_base: AtomicI64::new(crate::store::wall_clock().as_microsecond()),
+        }))
     }
 
     /// The engine said this time in reply to something that was sent at `sent`. It read its clock somewhere in between. If what is known

@@ -77,7 +77,7 @@ async fn look(options: &PostgresOptions) -> Result<Examination, StoreError> {
     let row = client.query_typed_one(query, &[]).await.map_err(unreachable)?;
     let engine = Timestamp::from_microsecond(row.get(0)).map_err(|error| StoreError::Failed(error.to_string()))?;
     let half = SignedDuration::try_from(sent.elapsed() / 2).unwrap_or_default();
-    let skew = Timestamp::now().duration_since(engine) - half;
+    let skew = crate::store::wall_clock().duration_since(engine) - half;
     client.batch_execute("LISTEN answerback_doctor; NOTIFY answerback_doctor").await.map_err(unreachable)?;
     let has_notices = timeout(NOTICE, heard.recv()).await.is_ok_and(|notice| notice.is_some());
     let (schema, daemons) = if has_tables { of_tables(&client, options).await? } else { (None, Vec::new()) };

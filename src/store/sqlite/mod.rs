@@ -74,7 +74,7 @@ impl Opening {
         }
         let mut connection = Connection::open(path)?;
         schema::prepare(&mut connection, is_first || is_new, &host)?;
-        clock::go_on(&connection, Timestamp::now())?;
+        clock::go_on(&connection, crate::store::wall_clock())?;
         let snapshot = snapshot(&mut connection)?;
         Ok((Self { connection, path: path.to_path_buf(), host }, snapshot))
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::ask::AskId;
@@ -80,7 +79,7 @@ impl Source {
         Ok(Belongings {
             people: people.collect::<Result<_, _>>()?,
             devices: devices.collect::<Result<_, _>>()?,
-            away: away::on(&self.0, Timestamp::now())?,
+            away: away::on(&self.0, crate::store::wall_clock())?,
             milestones,
             cursor: events::newest(&self.0)?.0,
         })
