@@ -43,9 +43,11 @@ pub const HOOK_QUESTION: &str = "hook, a question";
 const FEW: usize = 200;
 /// How many open questions a list has.
 const LISTED: usize = 100;
-/// Waits in the smaller and in the larger run without valgrind.
-/// Already the smaller one has filled what does not grow with each wait, such as the cache of the store.
-const WAITS: [usize; 2] = [3000, 9000];
+/// The memory of a daemon without valgrind is looked at after every so many waits.
+const STEP: usize = 500;
+/// The first and the last look. The first one comes when everything is full that does not grow with each wait, such as the cache of the
+/// store.
+const LOOKS: [usize; 2] = [6, 18];
 
 /// All costs.
 pub fn all(lab: &Lab) -> Vec<Cost> {
@@ -147,16 +149,39 @@ fn waits(lab: &Lab) -> Vec<Cost> {
     });
     let daemon = Server::start(lab, Kind::Answerback, Place::Memory).unwrap();
     let mut parker = Parker::start(&daemon.socket(), &template, 0);
-    let memory = WAITS.map(|count| {
-        parker.park(count);
+    let looks = (LOOKS[0]..=LOOKS[1]).map(|look| {
+        parker.park(look * STEP);
         process::until_idle(daemon.pid(), Duration::from_secs(10));
         process::memory(daemon.pid()).private_dirty
     });
+    let private = growth(&looks.collect::<Vec<_>>()) / STEP as f64;
     drop(parker);
     let each = |less: f64, more: f64| (more - less) / FEW as f64;
     vec![
         Cost::new("a wait, allocations", each(few.blocks, more.blocks), "allocations", 10.0),
         Cost::new("a wait, bytes on the heap", each(few.most, more.most), "bytes", 10.0),
-        Cost::new("a wait, private memory", (memory[1] - memory[0]) / (WAITS[1] - WAITS[0]) as f64, "bytes", 10.0),
+        Cost::new("a wait, private memory", private, "bytes", 5.0),
     ]
+}
+
+/// By how much a value grows from one look to the next. The allocator gives memory back at moments of its own, so single looks are off
+/// by up to a megabyte. The median of what is between looks far apart is not.
+fn growth(looks: &[f64]) -> f64 {
+    let apart = looks.len() / 2;
+    let mut grown: Vec<f64> = looks.iter().zip(&looks[apart..]).map(|(before, after)| after - before).collect();
+    grown.sort_by(f64::total_cmp);
+    grown[grown.len() / 2] / apart as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_is_off_does_not_count() {
+        let mut looks: Vec<f64> = (0..13).map(|look| 7800.0 + 1580.0 * f64::from(look)).collect();
+        assert_eq!(growth(&looks), 1580.0);
+        (looks[0], looks[8]) = (looks[0] - 800.0, looks[8] + 3000.0);
+        assert_eq!(growth(&looks), 1580.0);
+    }
 }
