@@ -18,13 +18,16 @@ const FRESH: Duration = Duration::from_secs(60);
 const MANAGER: &str = "/init.scope";
 
 /// Why a caller is not taken for a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Suspect {
     /// This agent has started it.
+    #[error("the agent with the process {0} has started it")]
     StartedBy(i32),
     /// It is in the control group of this agent.
+    #[error("it is in the control group of the agent with the process {0}")]
     InGroupOf(i32),
     /// It has ended, so nobody can tell who has started it.
+    #[error("it has ended, so its agent is not known")]
     Gone,
 }
 

@@ -192,7 +192,7 @@ fn view(ask: &Arc<Ask>) -> JsonReply<AskView> {
     params(Key), request_body = AnswerRequest, responses(
     (status = 200, body = AskView, description = "This answer counts. It is on disk."),
     (status = 204, description = "The same as 200, for a caller with a ticket. A ticket may not read the ask."),
-    (status = 403, description = "An agent has started the caller (`agent`), only a paired device answers this kind (`devices-only`), a notification does not answer it (`no-buttons`), or the person may only view this project (`role`)."),
+    (status = 403, description = "Only a paired device answers this kind (`devices-only`), a notification does not answer it (`no-buttons`), or the person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody else gave a different answer first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended without an answer (`closed`). `ask` says how."),
@@ -221,7 +221,7 @@ pub(super) async fn answer(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/asks/{key}/dismiss", operation_id = "dismissAsk", tag = "asks",
     params(Key), request_body = DismissRequest, responses(
     (status = 200, body = AskView, description = "The ask is dismissed"),
-    (status = 403, description = "The person may only view this project (`role`)."),
+    (status = 403, description = "Only a paired device decides about this kind (`devices-only`), or the person may only view this project (`role`)."),
     (status = 404, description = "There is no ask with this key (`not-found`)."),
     (status = 409, description = "Somebody answered the ask first (`answered-already`). `ask` contains that answer."),
     (status = 410, description = "The ask ended in another way (`closed`). `ask` says how."),

@@ -199,7 +199,7 @@ pub(super) async fn keep_to(
         return Problem::unauthorized().into_response();
     };
     let (entrance, caller) = (*entrance, caller.clone());
-    if let Err(problem) = only_people(&app, entrance, &caller, about.as_ref()).await {
+    if let Err(problem) = only_people(&app, request.uri().path(), entrance, &caller, about.as_ref()).await {
         return problem.into_response();
     }
     match audience {
@@ -214,6 +214,7 @@ pub(super) async fn keep_to(
 /// Refuses what an agent has started, unless that approves nothing.
 pub(super) async fn only_people(
     app: &App,
+    path: &str,
     entrance: Entrance,
     caller: &Caller,
     about: Option<&AskKey>,
@@ -224,7 +225,7 @@ pub(super) async fn only_people(
     {
         return Ok(());
     }
-    tracing::warn!(?suspect, key = about.map(AskKey::as_str), "an agent was kept from doing what is for people");
+    tracing::warn!(path, key = about.map(AskKey::as_str), %suspect, "an agent was kept from doing what is for people");
     Err(Problem::forbidden("agent", "An agent has started this program, and this is for people.")
         .hint("Use a paired device, or a browser or a terminal that no agent has started."))
 }

@@ -44,6 +44,7 @@ pub(super) struct Described {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) scope: Option<Scope>,
+    pub(super) audience: Audience,
     pub(super) by_handler: OpenApi,
 }
 
@@ -60,6 +61,7 @@ macro_rules! group {
                 method: stringify!($method),
                 path: $path,
                 scope: $scope,
+                audience: $audience,
                 by_handler: OpenApiRouter::<App>::new().routes(utoipa_axum::routes!($module::$handler)).into_openapi(),
             }),+],
         }

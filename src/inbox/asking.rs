@@ -87,8 +87,9 @@ impl Inbox {
             Origin::Probe => true,
             Origin::ClaudeCode => false,
             Origin::Program => {
-                let is_asker = by.process().is_some_and(|process| ask.asker == Some(process.to_string()));
-                is_asker && ask.kind == Kind::Question && ask.host == *self.store.host()
+                let Some(process) = by.process() else { return false };
+                let is_here = ask.kind == Kind::Question && ask.host == *self.store.host();
+                is_here && self.registry.detail(ask.id).await.is_ok_and(|asker| asker == process.to_string())
             }
         }
     }
@@ -110,12 +111,13 @@ impl Inbox {
             origin: Origin::Program,
             project: inquiry.project,
             topic: Topic::of_questions(questions),
-            detail: String::new(),
+            // Whose it is, for `approves_nothing`.
+            detail: by.process().map(|process| process.to_string()).unwrap_or_default(),
             expires_at: inquiry.timeout.and_then(|timeout| self.store.now().checked_add(timeout).ok()),
             on_timeout: OnTimeout::Native,
             racing: false,
             digest: None,
-            asker: by.process().map(|process| process.to_string()),
+            asker: None,
             asked_by: inquiry.asked_by.as_deref().and_then(harmless_name),
         })
     }

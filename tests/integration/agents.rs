@@ -186,9 +186,11 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
     let key = asker.ask_permission("first", "t");
     let mut other = Shell::new(&world).is_an_agent();
     for agent in [&mut other, &mut asker] {
-        for command in
-            [answer(&key), format!("sh -c \"{}\"; exit $?", answer(&key)), answer(&key).replace("answer", "dismiss")]
-        {
+        for command in [
+            answer(&key),
+            format!("sh -c \"{}\"; exit $?", answer(&key)),
+            format!("env -i HOME=\"$HOME\" {ANSWERBACK} dismiss {key}"),
+        ] {
             let (code, said) = agent.run(&format!("( {command} )"));
             assert_eq!(code, 1, "{said}");
             assert!(said.contains("An agent has started this program"), "{said}");
@@ -212,5 +214,94 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
     let (_, said) = shell.run(&agent);
     assert!(said.contains("then 1"), "{said}");
     let (code, said) = shell.run(&answer(&key));
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn a_hook_speaks_for_the_agent_that_has_started_it_and_for_nobody_else() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut shell = Shell::new(&world);
+    let key = Shell::new(&world).ask_permission("first", "t");
+    // The number of a process in another container may be that of a person's shell.
+    let pid = shell.process.id();
+    let mut foreign = Shell::new(&world);
+    let file = world.home().join("call");
+    fs::write(&file, turn().to_string()).unwrap();
+    let (code, said) = foreign.run(&format!("CLAUDE_PID={pid} {HOOK} <'{}'", file.display()));
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = shell.run(&answer(&key));
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn what_approves_nothing_works_inside_an_agent() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let mut agent = Shell::new(&world).is_an_agent();
+    let (_, said) = agent.run(&format!("{ANSWERBACK} doctor --json"));
+    let findings: Value = serde_json::from_str(&said).unwrap();
+    let round_trip = findings["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "round_trip");
+    assert_eq!(round_trip.unwrap()["level"], "ok", "{findings}");
+    for command in ["install --dry-run", "demo", "pending", "devices", "restart"] {
+        let (code, said) = agent.run(&format!("{ANSWERBACK} {command}"));
+        assert_eq!(code, 0, "{command}: {said}");
+    }
+    // To hand a question back is a decision.
+    agent.hook(&turn(), "");
+    let (code, said) = agent.run(&format!("{ANSWERBACK} stop --release"));
+    assert!(code == 1 && said.contains("An agent has started this program"), "{said}");
+}
+
+/// A control group for a test. It is removed with this.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    /// `None` where nobody may make one.
+    fn new() -> Option<Self> {
+        let name = format!("answerback-test-{}", std::process::id());
+        let roots = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
+        let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
+        let group = Self(root.join(name));
+        fs::create_dir(&group.0).is_ok().then_some(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        until("the group to be empty", || fs::remove_dir(&self.0).ok());
+    }
+}
+
+/// A program that outlives the shell that has started it. Its status, and what it printed.
+fn run_detached(shell: &mut Shell<'_>, command: &str) -> (i32, String) {
+    let (said, status) = (shell.world.home().join("said"), shell.world.home().join("status"));
+    drop(fs::remove_file(&status));
+    let (at, to) = (said.display(), status.display());
+    let script = shell.world.home().join("script");
+    fs::write(&script, format!("{{ {command}\n}} >'{at}' 2>&1; echo $? >'{to}.new'; mv '{to}.new' '{to}'")).unwrap();
+    let (code, printed) = shell.run(&format!("setsid -f sh '{}'", script.display()));
+    assert_eq!(code, 0, "{printed}");
+    let status = until("the program's end", || fs::read_to_string(&status).ok());
+    (status.trim().parse().unwrap(), fs::read_to_string(said).unwrap())
+}
+
+#[test]
+fn what_outlives_its_parent_is_known_by_the_group_of_its_agent() {
+    let Some(group) = Group::new() else { return };
+    let mut world = World::new();
+    drop(world.daemon());
+    let keys = [("first", "t"), ("second", "u")].map(|(session, id)| Shell::new(&world).ask_permission(session, id));
+    let mut agent = Shell::new(&world);
+    let (code, said) = agent.run(&format!("echo $$ >'{}/cgroup.procs'", group.0.display()));
+    assert_eq!(code, 0, "{said}");
+    let mut agent = agent.is_an_agent();
+    let (code, said) = run_detached(&mut agent, &answer(&keys[0]));
+    assert!(code == 1 && said.contains("An agent has started this program"), "{said}");
+    // A shell and its agent usually share a group. Then it says nothing, because it would lock out the person.
+    let mut sharing = Shell::new(&world).is_an_agent();
+    let (code, said) = run_detached(&mut sharing, &answer(&keys[1]));
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = Shell::new(&world).run(&answer(&keys[0]));
     assert_eq!(code, 0, "{said}");
 }

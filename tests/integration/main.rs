@@ -8,6 +8,7 @@ mod agents;
 mod answer_words;
 mod answers;
 mod api;
+mod approve_from;
 mod ask_output;
 mod away;
 mod broken_requests;

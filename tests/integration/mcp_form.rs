@@ -51,6 +51,22 @@ fn what_is_entered_in_the_client_is_the_answer() {
 }
 
 #[test]
+fn the_server_of_a_known_agent_passes_on_what_is_entered_and_its_other_programs_cannot_answer() {
+    let mut world = World::new();
+    let mut hook = world.command(HOOK);
+    hook.env("CLAUDE_PID", std::process::id().to_string());
+    let turn = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash"});
+    drop(world.daemon());
+    world.hook_with(hook, turn.to_string().as_bytes()).no_decision();
+    let (mut agent, key, form) = shown(&world);
+    let refused = world.answer(&key, &json!({"Which database?": "SQLite", "Which parts?": "Docs"})).expect(403).json();
+    assert_eq!(refused["type"], "urn:answerback:problem:agent");
+    let content = json!({"answerback_1": "SQLite", "answerback_2": ["Tests"]});
+    reply(&mut agent, &form, &json!({"action": "accept", "content": content}));
+    assert_eq!(agent.result(1)["structuredContent"]["answers"][0]["answer"], "SQLite");
+}
+
+#[test]
 fn an_answer_in_answerback_closes_the_form_in_the_client() {
     let world = World::new();
     let (mut agent, key, form) = shown(&world);

@@ -1,7 +1,6 @@
 //! Permissions: may the agent use a tool?
 
 use std::fs;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -168,27 +167,6 @@ fn a_call_that_ran_or_was_refused_elsewhere_leaves_the_inbox() {
         // A late answer changes nothing.
         crate::kinds::answer(&world, &key, "Allow once", &json!({})).expect(409);
     }
-}
-
-#[test]
-fn what_the_agent_has_started_cannot_answer_for_the_person() {
-    let mut world = World::new();
-    // The agent: it starts a command that answers, as soon as it is told to.
-    let mut agent = world.command("sh");
-    agent.args(["-c", "read x; \"$0\" answer s__t 'Allow once'; exit $?", crate::world::ANSWERBACK]);
-    let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let pid: &'static str = agent.id().to_string().leak();
-    let hook = Agent { pid, ..ATTENDED }.ask(&mut world, "Bash", &command("npm test"), "t");
-    drop(agent.stdin.take());
-    let output = agent.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("An agent does not answer what it asks itself."), "{said}");
-    assert!(world.log().contains("kept from answering"), "{}", world.log());
-    assert_eq!(world.get("/v1/asks/s__t").json()["state"], "open");
-    // A person in a terminal of their own.
-    exits(&run(&world, &["answer", "s__t", "Allow once"]), 0);
-    assert_eq!(hook.reply()["decision"]["behavior"], "allow");
 }
 
 #[test]

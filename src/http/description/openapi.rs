@@ -14,6 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::access::Scope;
 use crate::api::Problem;
 
+use super::super::guard::Audience;
 use super::super::{App, routes};
 
 const SCHEME: &str = "token";
@@ -45,7 +46,7 @@ On the unix socket, no token is needed. It has every role, including `admin` and
 pub(super) fn document() -> OpenApi {
     let mut all = OpenApiRouter::<App>::new();
     for mut route in routes::descriptions() {
-        complete(&mut route.by_handler, route.scope);
+        complete(&mut route.by_handler, route.scope, route.audience);
         all = all.merge(OpenApiRouter::with_openapi(route.by_handler));
     }
     let mut openapi = all.into_openapi();
@@ -84,12 +85,21 @@ fn describe(openapi: &mut OpenApi) {
 }
 
 /// Adds to each operation what is common to its group. `None` is the group that needs no token.
-fn complete(openapi: &mut OpenApi, scope: Option<Scope>) {
+fn complete(openapi: &mut OpenApi, scope: Option<Scope>, audience: Audience) {
     for operation in openapi.paths.paths.values_mut().flat_map(operations) {
         let role = scope.map(role);
         operation.security = Some(role.map(|role| SecurityRequirement::new(SCHEME, [role])).into_iter().collect());
         for (status, description) in common(operation, role) {
             add(operation, status, &description);
+        }
+        match audience {
+            Audience::Anybody => {}
+            Audience::People => add(operation, "403", "An agent has started the caller (`agent`)."),
+            Audience::Devices(_) => {
+                let consent =
+                    "An agent has started the caller (`agent`), or a paired device has to agree first (`consent`).";
+                add(operation, "403", consent);
+            }
         }
         for (status, response) in &mut operation.responses.responses {
             if let RefOr::T(response) = response

@@ -301,7 +301,7 @@ impl Conversation {
             let problem = if caller.person().is_some() { Problem::role() } else { super::not_for_this() };
             return Err(Refused::new(problem, Some(key.to_string())));
         }
-        let people = guard::only_people(&self.app, self.peer.entrance, caller, Some(&key)).await;
+        let people = guard::only_people(&self.app, super::PATH, self.peer.entrance, caller, Some(&key)).await;
         people.map_err(|problem| Refused::new(problem, Some(key.to_string())))?;
         let id = response.id.map(AskId);
         let done = if response.cancelled {
