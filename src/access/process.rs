@@ -55,7 +55,8 @@ pub(super) fn with_socket(inode: u64) -> Option<i32> {
     ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(has_it)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixListener;

@@ -92,9 +92,10 @@ fn to_ask(action: &str, details: Map<String, Value>, process: i32) -> Result<New
         description: description.to_owned(),
         preview: None,
     };
+    let tool = format!("Answerback: {action}");
     let question = Question {
-        question: format!("Allow Answerback to {action}?\n\n{shown}").trim_end().to_owned(),
-        header: "Answerback".to_owned(),
+        question: format!("Allow {tool}?\n\n{shown}").trim_end().to_owned(),
+        header: tool.clone(),
         options: vec![
             option(ALLOW_ONCE, "Choose this only if you have just started it yourself."),
             option(DENY, "Nothing is changed."),
@@ -103,7 +104,6 @@ fn to_ask(action: &str, details: Map<String, Value>, process: i32) -> Result<New
         free_text: true,
         optional: false,
     };
-    let tool = format!("Answerback to {action}");
     let subject = Map::from_iter([
         ("tool".to_owned(), json!(tool)),
         ("input".to_owned(), json!(details)),

@@ -62,7 +62,7 @@ impl<'a> Shell<'a> {
     }
 
     /// As an agent, it says that a turn begins. So the daemon knows it.
-    fn is_an_agent(mut self) -> Self {
+    fn announced(mut self) -> Self {
         self.hook(&turn(), "");
         self
     }
@@ -148,7 +148,7 @@ fn changes(world: &World, key: &str) -> Vec<(String, String)> {
 fn the_programs_of_an_agent_decide_nothing_and_let_nobody_in() {
     let mut world = World::with_config(LAN);
     let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
-    let mut agent = Shell::new(&world).is_an_agent();
+    let mut agent = Shell::new(&world).announced();
     for (route, line) in changes(&world, &key) {
         if FOR_ANYBODY.contains(&route.as_str()) {
             continue;
@@ -184,7 +184,7 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
     drop(world.daemon());
     let mut asker = Shell::new(&world);
     let key = asker.ask_permission("first", "t");
-    let mut other = Shell::new(&world).is_an_agent();
+    let mut other = Shell::new(&world).announced();
     for agent in [&mut other, &mut asker] {
         for command in [
             answer(&key),
@@ -238,7 +238,7 @@ fn a_hook_speaks_for_the_agent_that_has_started_it_and_for_nobody_else() {
 fn what_approves_nothing_works_inside_an_agent() {
     let mut world = World::new();
     drop(world.daemon());
-    let mut agent = Shell::new(&world).is_an_agent();
+    let mut agent = Shell::new(&world).announced();
     let (_, said) = agent.run(&format!("{ANSWERBACK} doctor --json"));
     let findings: Value = serde_json::from_str(&said).unwrap();
     let round_trip = findings["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == "round_trip");
@@ -295,11 +295,11 @@ fn what_outlives_its_parent_is_known_by_the_group_of_its_agent() {
     let mut agent = Shell::new(&world);
     let (code, said) = agent.run(&format!("echo $$ >'{}/cgroup.procs'", group.0.display()));
     assert_eq!(code, 0, "{said}");
-    let mut agent = agent.is_an_agent();
+    let mut agent = agent.announced();
     let (code, said) = run_detached(&mut agent, &answer(&keys[0]));
     assert!(code == 1 && said.contains("An agent has started this program"), "{said}");
     // A shell and its agent usually share a group. Then it says nothing, because it would lock out the person.
-    let mut sharing = Shell::new(&world).is_an_agent();
+    let mut sharing = Shell::new(&world).announced();
     let (code, said) = run_detached(&mut sharing, &answer(&keys[1]));
     assert_eq!(code, 0, "{said}");
     let (code, said) = Shell::new(&world).run(&answer(&keys[0]));

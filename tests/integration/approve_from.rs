@@ -114,7 +114,7 @@ fn a_command_waits_for_the_consent_and_says_so() {
         let command = begin(&world, &["people", "add", "Ben", "--role", "answer"]);
         let key = consent(&world);
         let asked = question(&world, &key);
-        assert!(asked.contains("Allow Answerback to add a person?") && asked.contains("Ben"), "{asked}");
+        assert!(asked.contains("Allow Answerback: add a person?") && asked.contains("Ben"), "{asked}");
         assert_eq!(decide(&world, &phone, &key, label), 200);
         let output = command.wait_with_output().unwrap();
         let said = said(&output) + &String::from_utf8_lossy(&output.stdout);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::companion::{Companion, connect_with};
 use crate::http::Request;
-use crate::kinds::ATTENDED;
+use crate::kinds::{ATTENDED, Agent};
 use crate::phone::admin;
 use crate::world::{World, question, until};
 
@@ -37,6 +37,29 @@ fn a_question_is_asked_answered_and_settled() {
     // The event about it is not told again.
     let (_hook, second) = world.ask("s", "t2", &[question("Which?")]);
     assert_eq!(companion.next_of("ask_user_question")["question_id"], second);
+}
+
+#[test]
+fn what_an_agent_has_started_reads_and_does_not_answer() {
+    let mut world = World::new();
+    drop(world.daemon());
+    // This process is an agent: it has started a hook that says so.
+    let pid: &'static str = std::process::id().to_string().leak();
+    let hook = Agent { pid, ..ATTENDED }.call(&mut world, "UserPromptSubmit", "", &json!(null), &json!({}));
+    hook.no_decision();
+    let (_hook, key) = world.ask("s", "t", &[question("Which?")]);
+    let (mut with_token, mut on_socket) = (Companion::new(&world), Companion::on_socket(&world));
+    for frame in [
+        response(&key, &json!({"Which?": "A"})),
+        json!({"type": "ask_user_response", "data": {"question_id": key, "cancelled": true}}),
+    ] {
+        with_token.send(&frame);
+        on_socket.send(&frame);
+        for refused in [with_token.next_of("error"), on_socket.next_of("error")] {
+            assert_eq!((&refused["error"], &refused["question_id"]), (&json!("agent"), &json!(key)));
+        }
+    }
+    world.assert_open(&key);
 }
 
 #[test]
