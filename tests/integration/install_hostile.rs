@@ -199,7 +199,8 @@ fn a_repository_runs_none_of_its_code() {
             make_program(&project.dir.join(name), script.as_bytes());
         }
     };
-    let make: [(&str, &dyn Fn(&Project)); 4] =
+    type Make<'a> = &'a dyn Fn(&Project);
+    let make: [(&str, Make<'_>); 4] =
         [("buried", &buried), ("unpacked", &unpacked), ("partial", &partial), ("programs", &programs)];
     let mut ran = Vec::new();
     for (variant, make) in make {
