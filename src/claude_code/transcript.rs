@@ -53,11 +53,6 @@ enum Part {
     End,
 }
 
-/// `None` if the file cannot be read.
-async fn read(path: PathBuf, part: Part) -> Option<String> {
-    agent_file::in_time(move || read_file(&path, part)).await?.ok()
-}
-
 /// Reads only a limited part of the file.
 fn read_file(path: &Path, part: Part) -> io::Result<String> {
     let mut file = agent_file::open(path)?;
@@ -79,7 +74,8 @@ pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
     const PAUSE: Duration = Duration::from_millis(100);
     for _ in 0..TRIES {
         // Do not wait if there is no file at all.
-        let version = version(&read(path.clone(), Part::End).await?);
+        let path = path.clone();
+        let version = version(&agent_file::in_time(move || read_file(&path, Part::End)).await?.ok()?);
         if version.is_some() {
             return version;
         }
@@ -90,8 +86,8 @@ pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
 
 /// Reads what the transcript of its session says about a call. A long text is cut.
 pub(super) async fn about(path: PathBuf, session: &str, tool_use_id: &str) -> Recorded {
-    let beginning = read(path.clone(), Part::Beginning).await.unwrap_or_default();
-    let end = read(path, Part::End).await.unwrap_or_default();
+    let both = move || [Part::Beginning, Part::End].map(|part| read_file(&path, part).unwrap_or_default());
+    let [beginning, end] = agent_file::in_time(both).await.unwrap_or_default();
     let mut found = recorded(&end, tool_use_id);
     if let Some(said) = &mut found.said {
         said.truncate(said.floor_char_boundary(MAX_TEXT));
