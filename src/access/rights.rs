@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::ask::{Ask, Host};
+use crate::ask::{Ask, Host, one_name};
 use crate::store::{Grant, Role};
 
 /// Stands for any text in a pattern.
@@ -106,7 +106,8 @@ impl Rights {
 
     /// Whether they include a role in a project of a host. An ask without a project fits the patterns that fit an empty path.
     pub fn allow(&self, role: Role, host: &Host, project: Option<&str>) -> bool {
-        self.any(|grant| grant.role >= role && Pattern::of(grant).fits(host.as_str(), project.unwrap_or_default()))
+        let project = one_name(project.unwrap_or_default());
+        self.any(|grant| grant.role >= role && Pattern::of(grant).fits(host.as_str(), &project))
     }
 
     /// Whether they include a role in all projects.
@@ -121,12 +122,14 @@ impl Rights {
 
     /// Whether they include a role in this directory, on at least one host that there may be.
     pub fn allow_on_some_host(&self, role: Role, project: &str) -> bool {
-        self.any(|grant| grant.role >= role && fits(Pattern::of(grant).path, project))
+        let project = one_name(project);
+        self.any(|grant| grant.role >= role && fits(Pattern::of(grant).path, &project))
     }
 
     /// Whether they include a role in this directory, on every host that there may be.
     pub fn allow_on_every_host(&self, role: Role, project: &str) -> bool {
-        let is_it = |pattern: Pattern<'_>| pattern.host == Pattern::EVERYTHING.host && fits(pattern.path, project);
+        let project = one_name(project);
+        let is_it = |pattern: Pattern<'_>| pattern.host == Pattern::EVERYTHING.host && fits(pattern.path, &project);
         self.any(|grant| grant.role >= role && is_it(Pattern::of(grant)))
     }
 
@@ -256,6 +259,12 @@ mod tests {
             (Some("ci*:/srv/shop"), "ci-evil", "/tmp/x:/srv/shop", false),
             (Some("box:/srv/a:b"), "box", "/srv/a:b", true),
             (Some("box"), "box", "/srv", false),
+            // Nobody gets into another directory by another name for it.
+            (Some("/srv/a*"), "box", "/srv/a/../b", false),
+            (Some("/srv/b"), "box", "/srv/a/.././b/", true),
+            (Some("/srv/*"), "box", "/srv/../etc", false),
+            (Some("/srv/*"), "box", "//srv//shop", true),
+            (Some("shop/*"), "box", "shop/../../x", false),
         ] {
             let rights = rights(&[(Role::View, pattern)]);
             let project = Some(path).filter(|path| !path.is_empty());
@@ -285,6 +294,10 @@ mod tests {
         let rights = rights(&[(Role::View, Some("box:/srv/*"))]);
         assert!(rights.allow_on_some_host(Role::View, "/srv/shop"));
         assert!(!rights.allow_on_every_host(Role::View, "/srv/shop"));
+        assert!(!rights.allow_on_some_host(Role::View, "/srv/../home"));
+        let everywhere = self::rights(&[(Role::View, Some("/srv/*"))]);
+        assert!(everywhere.allow_on_every_host(Role::View, "/srv/shop"));
+        assert!(!everywhere.allow_on_every_host(Role::View, "/srv/../home"));
         assert!(!rights.allow_on_some_host(Role::View, "/home") && !rights.allow_on_some_host(Role::Answer, "/srv/a"));
     }
 

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{Answer, Ask, Kind, MAX_TEXT, Origin, Source, permission, plan};
+use super::{Answer, Ask, Kind, MAX_TEXT, Origin, Source, one_name, permission, plan};
 
 /// The longest time that somebody can be away. Words that nobody remembers must not go on answering.
 const MAX_TIME: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -102,13 +102,12 @@ impl NewAway {
     }
 }
 
-/// A directory under one name: without a slash at its end, so that setting it again replaces what was set.
+/// A directory under one name, so that setting it again replaces what was set.
 pub fn directory(path: &str) -> Result<String, AwayError> {
     if path.len() > MAX_PROJECT || !path.starts_with('/') {
         return Err(AwayError::Project);
     }
-    let name = path.trim_end_matches('/');
-    Ok(if name.is_empty() { "/" } else { name }.to_owned())
+    Ok(one_name(path))
 }
 
 impl Away {
@@ -122,7 +121,7 @@ impl Away {
         match (&self.project, project) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(mine), Some(asked)) => Path::new(asked).starts_with(mine),
+            (Some(mine), Some(asked)) => Path::new(&one_name(asked)).starts_with(mine),
         }
     }
 

@@ -6,6 +6,7 @@
 mod answer;
 pub mod away;
 mod change;
+mod directory;
 pub mod form;
 mod host;
 mod key;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Answer, AnswerError, NOT_ANSWERED, QuestionFault, labels_in};
 pub use away::{Away, AwayError, NewAway};
 pub use change::{Change, ChangeKind, Cursor};
+pub use directory::one_name;
 pub use host::{Host, HostNameError};
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};

@@ -139,3 +139,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_directory_has_one_name() {
+    let note = away("w", Some("/srv/x/../a/"));
+    assert_eq!(note.project.as_deref(), Some("/srv/a"));
+    for (asked, is_said) in [("/srv/a", true), ("/srv/a/b", true), ("/srv/a/../b", false), ("/srv/./a", true)] {
+        assert_eq!(note.is_said_in(Some(asked)), is_said, "{asked}");
+    }
+}
