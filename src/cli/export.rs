@@ -141,13 +141,14 @@ fn csv_row<const N: usize>(cells: [Cow<'_, str>; N]) -> String {
     row
 }
 
-/// A spreadsheet runs a cell that begins like a formula, also after white space and with the wide signs of East Asian scripts. An agent may
-/// have written it, so such a cell gets an apostrophe, which spreadsheets take for "this is text".
+/// A spreadsheet runs a cell that begins like a formula, also after white space and what cannot be seen, and with the wide signs of East
+/// Asian scripts. An agent may have written it, so such a cell gets an apostrophe, which spreadsheets take for "this is text".
 fn csv_cell(text: &str) -> String {
     let text = sanitise(text);
-    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    let visible = text.trim_start_matches(|c: char| c.is_whitespace() || c == char::REPLACEMENT_CHARACTER);
+    let is_formula = visible.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     let text = if is_formula { format!("'{text}") } else { text };
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if text.contains([',', ';', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
@@ -169,6 +170,11 @@ mod tests {
             ("\n =1+1", "\"'\n =1+1\""),
             ("＝1", "'＝1"),
             ("日本", "日本"),
+            // Where a comma belongs to a number, a semicolon divides the cells.
+            ("a;=1+1", "\"a;=1+1\""),
+            ("\u{200b}=1+1", "'\u{fffd}=1+1"),
+            ("\u{2060} \u{ad}@x", "'\u{fffd} \u{fffd}@x"),
+            ("\u{feff}\u{200d}-1", "'\u{fffd}\u{fffd}-1"),
         ] {
             assert_eq!(csv_cell(text), cell, "{text:?}");
         }

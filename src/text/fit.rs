@@ -9,8 +9,9 @@ use unicode_width::UnicodeWidthStr;
 
 const TAB: &str = "    ";
 const EMOJI_SELECTOR: char = '\u{fe0f}';
+const JOINER: char = '\u{200d}';
 
-/// The text with its line breaks and nothing else that a terminal would act on.
+/// The text with its line breaks and nothing else that a terminal would act on, and nothing that is only there to hide something.
 pub fn sanitise(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -23,11 +24,33 @@ pub fn sanitise(text: &str) -> String {
                 }
             }
             '\t' => clean.push_str(TAB),
-            character if is_dangerous(character) => clean.push(char::REPLACEMENT_CHARACTER),
+            character if is_dangerous(character) || hides(character, clean.chars().next_back()) => {
+                clean.push(char::REPLACEMENT_CHARACTER);
+            }
             character => clean.push(character),
         }
     }
     clean
+}
+
+/// Whether a character takes no room and has no use behind this one: something may be hidden with it. A space of any kind takes room.
+fn hides(character: char, before: Option<char>) -> bool {
+    if !is_modifier(character) {
+        return is_unseen(character) && !character.is_whitespace();
+    }
+    match before {
+        // In an emoji, a joiner follows the selector.
+        Some(EMOJI_SELECTOR) => character != JOINER,
+        Some(before) if before.is_ascii() => character != EMOJI_SELECTOR || !may_be_emoji(before),
+        Some(before) => is_modifier(before) || before.is_whitespace() || before == char::REPLACEMENT_CHARACTER,
+        None => true,
+    }
+}
+
+/// Joiners and selectors of a variant: they change the character before them, in scripts other than Latin and in emoji.
+fn is_modifier(character: char) -> bool {
+    matches!(character, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}' | JOINER)
+        || matches!(character, '\u{fe00}'..=EMOJI_SELECTOR | '\u{e0100}'..='\u{e01ef}')
 }
 
 fn is_dangerous(character: char) -> bool {
@@ -160,6 +183,21 @@ mod tests {
             ("e\u{0301} 日本 👩‍💻", "e\u{0301} 日本 👩‍💻"),
         ] {
             assert_eq!(sanitise(hostile), clean);
+        }
+    }
+
+    #[test]
+    fn what_only_hides_something_can_be_seen() {
+        for (hidden, shown) in [
+            ("rm\u{200b} -r\u{2060}f", "rm\u{fffd} -r\u{fffd}f"),
+            ("pay\u{ad}pal\u{3164}\u{34f}", "pay\u{fffd}pal\u{fffd}\u{fffd}"),
+            ("a\u{200d}b\u{200c}c\u{fe01}\u{e0100}", "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}"),
+            ("⚠\u{fe0f}\u{e0100}\u{e0101}", "⚠\u{fe0f}\u{fffd}\u{fffd}"),
+            // Other scripts and emoji need some of them.
+            ("می\u{200c}خواهم 葛\u{e0100} 1\u{fe0f}\u{20e3}", "می\u{200c}خواهم 葛\u{e0100} 1\u{fe0f}\u{20e3}"),
+            ("❤\u{fe0f}\u{200d}🔥 a\u{a0}b", "❤\u{fe0f}\u{200d}🔥 a\u{a0}b"),
+        ] {
+            assert_eq!(sanitise(hidden), shown, "{hidden:?}");
         }
     }
 

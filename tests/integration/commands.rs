@@ -59,10 +59,10 @@ fn pending_lists_what_is_open_and_follows_it() {
     let (stdout, _) = exits(&run(&world, &["pending"]), 0);
     assert_eq!(stdout, "No question is open.\n");
     let (_hook, key) =
-        world.ask("s", "toolu_abc123", &[question("Which of\n\u{1b}[31mthese\u{7}?"), question("Else?")]);
+        world.ask("s", "toolu_abc123", &[question("Which of\n\u{1b}[31mthe\u{200b}se\u{7}?"), question("Else?")]);
     let (stdout, _) = exits(&run(&world, &["pending"]), 0);
     let without_age = stdout.replacen(stdout.split("  ").nth(1).unwrap(), "AGE", 1);
-    assert_eq!(without_age, "abc123  AGE  shop  Pick  Which of \u{fffd}[31mthese\u{fffd}? (and 1 more)\n");
+    assert_eq!(without_age, "abc123  AGE  shop  Pick  Which of \u{fffd}[31mthe\u{fffd}se\u{fffd}? (and 1 more)\n");
     let json: Value = serde_json::from_slice(&run(&world, &["pending", "--json"]).stdout).unwrap();
     assert_eq!(json["asks"][0]["key"], key);
 
