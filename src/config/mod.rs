@@ -197,7 +197,7 @@ impl Hint for ConfigError {
             Self::Read(path, _) | Self::Write(path, _) => {
                 format!("Look at the owner and the mode of {}.", path.display())
             }
-            Self::Foreign(path) => format!("Make it yours, with `chmod o-w {}`.", path.display()),
+            Self::Foreign(path) => format!("Make it yours alone, with `chmod go-w {}`.", path.display()),
             Self::Invalid { path, .. } => format!("Correct {}.", path.display()),
         })
     }
@@ -220,7 +220,7 @@ impl Config {
         // It says which commands are run, so nobody else may have written it.
         let metadata = std::fs::metadata(path).map_err(|error| ConfigError::Read(path.to_path_buf(), error))?;
         let is_own = [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
-        if !is_own || metadata.mode() & 0o002 != 0 {
+        if !is_own || metadata.mode() & 0o022 != 0 {
             return Err(ConfigError::Foreign(path.to_path_buf()));
         }
         Self::read(path, &text)

@@ -165,9 +165,11 @@ fn restart_checks_what_else_would_keep_a_daemon_from_starting() {
     assert!(!output.status.success() && stderr(&output).contains("tokens.json is damaged"), "{output:?}");
     fs::write(world.state("tokens.json"), tokens).unwrap();
     let config = world.home().join(".config/answerback/config.toml");
-    fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-    let output = run(&world, &["restart"]);
-    assert!(!output.status.success() && stderr(&output).contains("chmod o-w"), "{output:?}");
+    for mode in [0o664, 0o660, 0o666] {
+        fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        let output = run(&world, &["restart"]);
+        assert!(!output.status.success() && stderr(&output).contains("chmod go-w"), "{mode:o}: {output:?}");
+    }
     fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     let other = rusqlite::Connection::open(world.state("asks.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -94,7 +94,10 @@ impl World {
     pub(crate) fn write_config(&self, config: &str) {
         let dir = self.home().join(".config/answerback");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("config.toml"), config).unwrap();
+        let file = dir.join("config.toml");
+        fs::write(&file, config).unwrap();
+        // Whatever the umask of the tests is.
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     }
 
     pub(crate) fn home(&self) -> &Path {
