@@ -35,7 +35,7 @@ pub use directory::one_name;
 pub use host::{Host, HostNameError};
 pub use key::{AskKey, KeyError};
 pub use kind::{Kind, Subject, SubjectTooLarge};
-pub use name::harmless_name;
+pub use name::{harmless_name, is_reserved};
 pub use outcome::{Channel, Outcome, OutcomeKind, Receipt, Settlement, Source, Verdict};
 pub use questions::{Question, QuestionOption, Questions, QuestionsError};
 pub use report::{News, Report};

@@ -12,6 +12,35 @@ pub fn harmless_name(given: &str) -> Option<String> {
     Some(words.join(" ")).filter(|name| !name.is_empty())
 }
 
+/// Whether a name looks like that of Answerback or of Claude. A program that asks must not pass for them. This sees through capitals,
+/// characters that nobody sees, signs between the letters, and letters that look like others.
+pub fn is_reserved(name: &str) -> bool {
+    let letters: String = name.chars().flat_map(char::to_lowercase).map(like).filter(|c| c.is_alphanumeric()).collect();
+    ["answerback", "claude", "claudecode"].contains(&letters.as_str())
+}
+
+/// The Latin letter that a character looks like.
+fn like(character: char) -> char {
+    match character {
+        'а' | 'α' | '4' => 'a',
+        'ь' | 'в' => 'b',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ε' | '3' => 'e',
+        'к' | 'κ' => 'k',
+        'ӏ' | 'і' | 'ι' | '1' | '|' => 'l',
+        'ո' | 'η' => 'n',
+        'о' | 'ο' | '0' => 'o',
+        'г' => 'r',
+        'ѕ' | '5' => 's',
+        'υ' | 'ս' => 'u',
+        'ԝ' | 'ω' => 'w',
+        // Letters as wide as those of East Asian scripts.
+        '\u{ff41}'..='\u{ff5a}' => char::from_u32(u32::from(character) - 0xff41 + 0x61).unwrap_or(character),
+        character => character,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -136,6 +136,8 @@ impl From<Refusal> for Problem {
             Refusal::TooLong { what, limit } => {
                 Self::invalid(format!("The {what} is over {} KiB.", limit / 1024), Vec::new())
             }
+            Refusal::ReservedName => Self::invalid("A program that asks is not Answerback or Claude.", Vec::new())
+                .hint("Give its own name in `asked_by`."),
             Refusal::Role => Self::role(),
             Refusal::NotYours => Self::forbidden("not-yours", "Only the agent can take its question back.")
                 .hint("Dismiss it, or release it to the terminal."),

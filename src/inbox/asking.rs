@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::SignedDuration;
 
 use crate::access::Caller;
-use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name};
+use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name, is_reserved};
 use crate::store::{Role, StoreError};
 
 use super::{Inbox, MAX_PROJECT, Refusal};
@@ -105,6 +105,9 @@ impl Inbox {
         }
         if inquiry.asked_by.as_ref().is_some_and(|name| name.len() > MAX_ASKED_BY) {
             return Err(Refusal::TooLong { what: "asked_by", limit: MAX_ASKED_BY });
+        }
+        if inquiry.asked_by.as_deref().is_some_and(is_reserved) {
+            return Err(Refusal::ReservedName);
         }
         Ok(NewAsk {
             key: program_key()?,

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use serde::Serialize;
 
-use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name};
+use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name, is_reserved};
 use crate::registry::MAX_OPEN_PER_SESSION;
 use crate::store::wire::{
     Command, Fault, FaultKind, MAX_ASK, MAX_DETAIL, MAX_OUTCOME, Millis, Reply, WireAsk, WireChange, WireNew,
@@ -126,6 +126,9 @@ impl Inbox {
         let now = self.store.now();
         let mut new = new.read(now).map_err(|error| refused(&error.to_string()))?;
         new.asked_by = new.asked_by.as_deref().and_then(harmless_name);
+        if new.asked_by.as_deref().is_some_and(is_reserved) {
+            return Err(refused("a program that asks is not Answerback or Claude"));
+        }
         let is_long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.len() > most);
         let names = [(&new.digest, MAX_NAME), (&new.asker, MAX_NAME), (&new.asked_by, MAX_ASKED_BY)];
         if is_long(&new.project, MAX_PROJECT) || names.into_iter().any(|(name, most)| is_long(name, most)) {

@@ -31,6 +31,8 @@ pub enum Refusal {
     Away(AwayError),
     /// A text is longer than so many bytes.
     TooLong { what: &'static str, limit: usize },
+    /// A program may not call itself this.
+    ReservedName,
     /// The caller's role does not allow it in this project.
     Role,
     /// Only the agent can take its question back.

@@ -177,6 +177,16 @@ fn any_program_can_ask() {
         let title = world.post("/v1/asks", &body).expect(422).json()["title"].to_string();
         assert!(title.contains(why), "{title}");
     }
+    let ask_as = |name: &str| world.post("/v1/asks", &json!({"questions": [{"question": "a"}], "asked_by": name}));
+    for name in ["Answerback", " CLAUDE ", "cl\u{200b}aude\u{2060}", "Сlаudе", "answer-back!", "Claude Code", "C1aude"]
+    {
+        let problem = ask_as(name).expect(422).json();
+        assert!(problem["title"].as_str().unwrap().contains("not Answerback or Claude"), "{name}: {problem}");
+    }
+    // An agent that asks with the MCP server says which version it is.
+    for name in ["Claude Code 2.1.325", "claudette", "deploy for Claude"] {
+        ask_as(name).expect(201);
+    }
 }
 
 #[test]
