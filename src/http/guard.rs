@@ -43,10 +43,11 @@ fn purpose(request: &Request) -> Purpose {
 pub(super) struct OwnPolicy(pub(super) HeaderValue);
 
 /// The headers of every reply.
-pub(super) const ALWAYS: [(HeaderName, &str); 5] = [
+pub(super) const ALWAYS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::CACHE_CONTROL, "no-store"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     (header::REFERRER_POLICY, "no-referrer"),
 ];

@@ -31,6 +31,7 @@ fn check_refusal(what: &str, reply: &Reply, status: u16) {
         ("x-content-type-options", "nosniff"),
         ("cache-control", "no-store"),
         ("cross-origin-resource-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
         ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
         ("referrer-policy", "no-referrer"),
         ("content-type", "application/problem+json"),

@@ -59,6 +59,7 @@ fn every_reply_tells_browsers_to_be_careful() {
             ("x-content-type-options", "nosniff"),
             ("cache-control", "no-store"),
             ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
             ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
             ("referrer-policy", "no-referrer"),
         ] {
