@@ -25,7 +25,10 @@ export class Answerback {
   /** Use `connect`. */
   constructor(transport: Transport);
 
-  /** The open asks, newest first, or those that the filter names. */
+  /**
+   * The open asks, newest first, or those that the filter names. All open asks come as one list. With a `limit` or another `state`, it is
+   * one page: send its `next` as `before`.
+   */
   list(filter?: ListFilter, options?: Abortable): Promise<AskList>;
 
   /** One ask. With `wait`, it is returned when it is settled, or after that many seconds. */

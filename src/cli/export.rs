@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use answerback_hook::client::ExchangeError;
 use serde::Serialize;
 
 use crate::api::AskView;
-use crate::client::{Client, ClientError, Search};
+use crate::client::{Client, Search};
 use crate::text::{harmless_json, sanitise};
 
 /// How an export is written.
@@ -61,17 +60,11 @@ pub(super) fn write(
     if format == Format::Csv {
         output.write_all(csv_row(COLUMNS.map(Cow::Borrowed)).as_bytes())?;
     }
-    let (mut exported, mut page) = (Exported::default(), PAGE);
+    let mut exported = Exported::default();
     let mut left = most.map_or(usize::MAX, usize::from);
     while left > 0 {
-        search.limit = page.min(u16::try_from(left).unwrap_or(u16::MAX));
-        let list = match client.exported_asks(&search) {
-            Err(ClientError::Exchange(ExchangeError::TooLong)) if page > 1 => {
-                page = page.div_ceil(4);
-                continue;
-            }
-            list => list?,
-        };
+        search.limit = PAGE.min(u16::try_from(left).unwrap_or(u16::MAX));
+        let list = client.exported_asks(&search)?;
         for ask in &list.asks {
             write_ask(ask, format, output)?;
         }

@@ -44,17 +44,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// An open one comes first. A settled one is named by its key or the end of it.
+/// A whole key names any question, and a part of one an open question first. A settled one is named by its key or the end of it.
 fn find(client: &Client, key: Option<&str>) -> anyhow::Result<AskView> {
+    if let Some(key) = key
+        && key.parse::<AskKey>().is_ok()
+        && let Some(ask) = client.find_ask(key)?
+    {
+        return Ok(ask);
+    }
     let open = client.open_asks()?.asks;
     if let Some(key) = key
         && !open.iter().any(|ask| ask.key.contains(key))
+        && let Some(ask) = ended::find(client, key)?
     {
-        // The whole key of an ask that is not in the list, because its agent has asked itself, is found too.
-        let whole = if key.parse::<AskKey>().is_ok() { client.find_ask(key)? } else { None };
-        if let Some(ask) = whole.map_or_else(|| ended::find(client, key), |ask| Ok(Some(ask)))? {
-            return Ok(ask);
-        }
+        return Ok(ask);
     }
     which::ask(&open, key).cloned()
 }

@@ -58,7 +58,7 @@ impl Client {
 
     /// The open asks of one host, newest first. Without one, all of them.
     pub fn open_asks_of(&self, host: Option<&str>) -> Result<AskList, ClientError> {
-        self.get(&Target::of("/v1/asks").query_if("host", host))
+        whole(self.get(&open(host))?, usize::MAX, |before, _| self.get(&open(host).query("before", before)))
     }
 
     /// The open ask that was opened last.
@@ -74,15 +74,20 @@ impl Client {
 
     /// Open and settled asks, newest first.
     pub fn newest_asks(&self) -> Result<AskList, ClientError> {
-        self.get(&Target::of("/v1/asks").query("state", "all").query("limit", MAX_LIST))
+        let newest = |limit| Target::of("/v1/asks").query("state", "all").query("limit", limit);
+        whole(self.get(&newest(MAX_LIST))?, MAX_LIST.into(), |before, left| {
+            self.get(&newest(left).query("before", before))
+        })
     }
 
     /// The settled asks that fit, newest first.
     pub fn settled_asks(&self, search: &Search) -> Result<AskList, ClientError> {
-        self.get(&settled(search))
+        whole(self.get(&settled(search))?, search.limit.into(), |before, limit| {
+            self.get(&settled(&Search { before: Some(before), limit, ..search.clone() }))
+        })
     }
 
-    /// The same for a program. Nobody waits at a screen, and a page of large asks takes long on a busy machine.
+    /// One page of the same, for a program. Nobody waits at a screen, and a page of large asks takes long on a busy machine.
     pub fn exported_asks(&self, search: &Search) -> Result<AskList, ClientError> {
         self.get_within(&settled(search), EXPORT)
     }
@@ -104,9 +109,11 @@ impl Client {
 
     /// Waits for a change after a cursor, for up to one round. Returns the open asks of a host, or all, either way.
     pub fn poll(&self, cursor: &str, host: Option<&str>) -> Result<AskList, ClientError> {
-        let target = Target::of("/v1/asks").query("since", cursor).query("wait", ROUND.as_secs());
-        let target = target.query_if("host", host);
-        self.patiently(|client| client.get_within(&target, ROUND))
+        let target = open(host).query("since", cursor).query("wait", ROUND.as_secs());
+        self.patiently(|client| {
+            let first = client.get_within(&target, ROUND)?;
+            whole(first, usize::MAX, |before, _| client.get(&open(host).query("before", before)))
+        })
     }
 
     /// Waits for a change after a cursor, as long as it takes. Returns the open asks of a host, or all.
@@ -247,6 +254,30 @@ impl Client {
     pub fn revoke_host(&self, name: &str) -> Result<(), ClientError> {
         self.post(&Target::of("/v1/hosts").segment(name).segment("revoke"), &Nothing {})
     }
+}
+
+/// A list with the pages after it, until it has `most` asks. `page` gets one that begins before an id, with at most so many asks. Changes
+/// that come meanwhile are after the cursor of the first page.
+fn whole(
+    mut list: AskList,
+    most: usize,
+    page: impl Fn(i64, u16) -> Result<AskList, ClientError>,
+) -> Result<AskList, ClientError> {
+    while let Some(before) = list.next
+        && list.asks.len() < most
+    {
+        let left = u16::try_from(most - list.asks.len()).unwrap_or(u16::MAX);
+        let AskList { asks, next, damaged, .. } = page(before, left)?;
+        list.asks.extend(asks);
+        list.next = next;
+        list.damaged += damaged;
+    }
+    Ok(list)
+}
+
+/// Where open asks are listed.
+fn open(host: Option<&str>) -> Target {
+    Target::of("/v1/asks").query_if("host", host)
 }
 
 fn away() -> Target {

@@ -1,5 +1,6 @@
 //! Lists of asks, as JSON text. A list can have ten thousand asks, and companions get it again and again, so the text of an open ask is kept
-//! for the next list. A list is written in slices, so that nobody else has to wait for it.
+//! for the next list. A list is written in slices, so that nobody else has to wait for it. It ends when it is long enough, because a reply
+//! stays in memory until its reader has taken it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,6 +13,8 @@ use crate::store::AskPage;
 const SLICE: usize = 64;
 /// About as long as the text of an ask usually is.
 const USUAL: usize = 640;
+/// A page is at most this long, in bytes, unless it has one ask only. The asks that do not fit are on the next page.
+const MAX_PAGE: usize = 2 * 1024 * 1024;
 /// A longer text is not kept.
 const MAX_KEPT: usize = 4 * 1024;
 /// Texts of asks that are settled are dropped when there may be as many of them as of open asks, and at least this many.
@@ -43,23 +46,30 @@ impl ListWriter {
         perhaps_answered: &HashSet<AskId>,
         cursor: Cursor,
     ) -> serde_json::Result<Vec<u8>> {
-        let (next, damaged) = (page.next.map(|id| id.0), page.damaged);
-        let frame = serde_json::to_vec(&AskList { asks: Vec::new(), cursor: cursor.0.to_string(), next, damaged })?;
-        let (start, end) = frame.split_at("{\"asks\":[".len());
-        let mut json = Vec::with_capacity(frame.len() + page.asks.len() * USUAL);
-        json.extend_from_slice(start);
-        for (number, slice) in page.asks.chunks(SLICE).enumerate() {
-            if number > 0 {
+        const START: &[u8] = b"{\"asks\":[";
+        let mut json = Vec::with_capacity((page.asks.len() * USUAL).min(MAX_PAGE));
+        json.extend_from_slice(START);
+        let mut next = page.next;
+        for (place, ask) in page.asks.iter().enumerate() {
+            if place > 0 && place % SLICE == 0 {
                 tokio::task::yield_now().await;
             }
-            for (index, ask) in slice.iter().enumerate() {
-                if number + index > 0 {
-                    json.push(b',');
-                }
-                self.add(ask, perhaps_answered.contains(&ask.id), &mut json)?;
+            let end = json.len();
+            if place > 0 {
+                json.push(b',');
+            }
+            self.add(ask, perhaps_answered.contains(&ask.id), &mut json)?;
+            if place > 0 && json.len() > MAX_PAGE {
+                json.truncate(end);
+                next = page.asks.get(place - 1).map(|last| last.id);
+                break;
             }
         }
-        json.extend_from_slice(end);
+        let (next, damaged) = (next.map(|id| id.0), page.damaged);
+        let frame = serde_json::to_vec(&AskList { asks: Vec::new(), cursor: cursor.0.to_string(), next, damaged })?;
+        json.extend_from_slice(&frame[START.len()..]);
+        // The text that did not fit, and the room for it, must not wait for the reader, too.
+        json.shrink_to_fit();
         Ok(json)
     }
 
@@ -177,6 +187,24 @@ mod tests {
         let page = page(vec![Arc::new(long)]);
         assert_eq!(written(&writer, &page, &HashSet::new(), 1).await, plain(&page, &HashSet::new(), 1));
         assert!(writer.kept().texts.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_page_is_so_long_and_has_at_least_one_ask() {
+        let writer = ListWriter::default();
+        let mut asks: Vec<_> = (1..=3).rev().map(|id| ask(id, &format!("s__{id}"), "shop", 1)).collect();
+        // In JSON, this is six times as long as in memory.
+        asks[0].project = Some("\u{1}".repeat(MAX_PAGE / 6));
+        asks[1].project = Some("x".repeat(100));
+        let mut left = page(asks.into_iter().map(Arc::new).collect());
+        let mut lengths = Vec::new();
+        while !left.asks.is_empty() {
+            let text = written(&writer, &left, &HashSet::new(), 1).await;
+            let list: AskList = serde_json::from_str(&text).unwrap();
+            lengths.push(list.asks.len());
+            left.asks.retain(|ask| list.next.is_some_and(|next| ask.id.0 < next));
+        }
+        assert_eq!(lengths, [1, 2]);
     }
 
     #[tokio::test]

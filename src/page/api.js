@@ -119,10 +119,33 @@ async function post(path, body, options = {}) {
 const askPath = (key) => `/v1/asks/${encodeURIComponent(key)}`;
 
 /**
- * @param {AbortSignal} [signal]
+ * Lists asks, page after page, until there are `most`. A page may have few asks: those that are large, or the few that the person may see.
+ * What changes meanwhile comes after the cursor of the first page.
+ * @param {Record<string, string>} filter
+ * @param {number} most
+ * @param {() => AbortSignal} signal for each page
  * @returns {Promise<AskList>}
  */
-export const openAsks = (signal) => get("/v1/asks", signal);
+async function list(filter, most, signal) {
+  /** @param {Record<string, string>} more @returns {Promise<AskList>} */
+  const page = (more) => get(`/v1/asks?${new URLSearchParams({ ...filter, ...more })}`, signal());
+  const whole = await page({});
+  while (whole.next !== null && whole.asks.length < most) {
+    const limit = most === Infinity ? {} : { limit: String(most - whole.asks.length) };
+    const { asks, next, damaged = 0 } = await page({ before: String(whole.next), ...limit });
+    whole.asks.push(...asks);
+    whole.next = next;
+    whole.damaged = (whole.damaged ?? 0) + damaged;
+  }
+  return whole;
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {number} patience for each page, in milliseconds
+ * @returns {Promise<AskList>}
+ */
+export const openAsks = (signal, patience) => list({}, Infinity, () => AbortSignal.any([signal, AbortSignal.timeout(patience)]));
 
 /**
  * @param {string} key
@@ -138,10 +161,11 @@ export const context = (key) => get(`${askPath(key)}/context`);
 
 /**
  * @param {Record<string, string>} filter
+ * @param {number} most
  * @param {AbortSignal} signal
  * @returns {Promise<AskList>}
  */
-export const settledAsks = (filter, signal) => get(`/v1/asks?${new URLSearchParams({ state: "settled", ...filter })}`, signal);
+export const settledAsks = (filter, most, signal) => list({ state: "settled", limit: String(most), ...filter }, most, () => signal);
 
 /** @returns {Promise<{ projects: string[], hosts: { host: string, projects: string[] }[], here: string }>} */
 export const projects = () => get("/v1/projects");

@@ -8,7 +8,7 @@ import { markFound } from "./mark.js";
 import { PlaceFilter } from "./place_filter.js";
 import { moment, OUTCOMES, place, projectName } from "./words.js";
 
-const PAGE = "50";
+const PAGE = 50;
 /** A search begins when nobody has typed for this long. */
 const PAUSE = 200;
 
@@ -75,7 +75,7 @@ export class History {
     const { signal } = this.#running;
     const filter = this.#filter;
     try {
-      const { asks, next, damaged } = await settledAsks({ limit: PAGE, ...filter, ...(before !== null && { before: String(before) }) }, signal);
+      const { asks, next, damaged } = await settledAsks({ ...filter, ...(before !== null && { before: String(before) }) }, PAGE, signal);
       if (signal.aborted) return;
       const entries = asks.map(entry);
       for (const each of entries) markFound(each, filter.text ?? "");

@@ -17,6 +17,7 @@ const STREAMS = 4;
 /** How often a tab without a stream gets the list: a visible tab, and a hidden one. */
 const LOOK = 2000;
 const GLANCE = 15_000;
+/** How long a page of the list may take. */
 const LIST_PATIENCE = 5000;
 
 /** @typedef {"connecting" | "live" | "retrying" | "offline"} Connection */
@@ -88,7 +89,7 @@ export class Live {
       this.#again = new AbortController();
       const { signal } = this.#again;
       try {
-        const { asks, cursor } = await openAsks(AbortSignal.any([signal, AbortSignal.timeout(LIST_PATIENCE)]));
+        const { asks, cursor } = await openAsks(signal, LIST_PATIENCE);
         this.#tell(() => this.sink.list(asks));
         const connected = () => {
           this.sink.state("live");

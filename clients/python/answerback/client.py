@@ -51,8 +51,19 @@ class Answerback:
         self._place = Place(socket, url, token, hook_token) if is_named else find_daemon(state_directory)
 
     async def list(self, **filter: Any) -> AskList:
-        """The open asks, newest first, or those that the filter names. docs/api.md lists what it can be."""
-        return cast(AskList, await self._get(_ASKS, filter))
+        """The open asks, newest first, or those that the filter names. docs/api.md lists what it can be.
+
+        All open asks come as one list. With a `limit` or another `state`, it is one page: send its `next` as `before`.
+        """
+        found = cast(AskList, await self._get(_ASKS, filter))
+        is_whole = filter.get("state", "open") == "open" and filter.get("limit") is None
+        rest = {name: value for name, value in filter.items() if name not in ("since", "wait")}
+        # What changes meanwhile comes after the cursor of the first page.
+        while is_whole and found["next"] is not None:
+            page = cast(AskList, await self._get(_ASKS, {**rest, "before": found["next"]}))
+            found["asks"].extend(page["asks"])
+            found["next"] = page["next"]
+        return found
 
     async def get(self, key: str, *, wait: Optional[int] = None) -> Ask:
         """One ask. With `wait`, it is returned when it is settled, or after that many seconds."""

@@ -31,8 +31,17 @@ export class Answerback {
    * @param {import("../index.d.ts").Abortable} [options]
    * @returns {Promise<import("../index.d.ts").AskList>}
    */
-  list(filter = {}, { signal } = {}) {
-    return this.#get(ASKS, filter, signal);
+  async list(filter = {}, { signal } = {}) {
+    /** @type {import("../index.d.ts").AskList} */
+    const list = await this.#get(ASKS, filter, signal);
+    const { state = "open", limit, since, wait, ...rest } = filter;
+    // All open asks are one list. What changes meanwhile comes after the cursor of the first page.
+    while (state === "open" && limit === undefined && list.next !== null) {
+      const { asks, next } = await this.#get(ASKS, { ...rest, before: list.next }, signal);
+      list.asks.push(...asks);
+      list.next = next;
+    }
+    return list;
   }
 
   /**
