@@ -398,7 +398,11 @@ async fn version_of(call: &Call) -> Option<Version> {
 
 fn leave_to_the_terminal(error: OpenError) -> Result<Taken, CallError> {
     match error {
-        OpenError::Full | OpenError::OtherQuestions | OpenError::OtherAsker | OpenError::OtherMachine => {
+        OpenError::Full
+        | OpenError::TooMuch(_)
+        | OpenError::OtherQuestions
+        | OpenError::OtherAsker
+        | OpenError::OtherMachine => {
             tracing::warn!(%error, "a question is left to the terminal");
             Ok(Taken::Replied(None))
         }

@@ -39,6 +39,10 @@ pub struct Config {
     pub on_timeout: OnTimeout,
     /// How long settled questions are kept; at least a day.
     pub retention_days: NonZeroU32,
+    /// How much settled and open questions may take in the store, in MiB. Beyond it, the oldest settled ones go.
+    pub history_mib: NonZeroU32,
+    /// How much each person, device and machine may ask in a day, in MiB.
+    pub asker_mib_per_day: NonZeroU32,
     /// How much is logged.
     pub log_level: LogLevel,
     /// Where a reverse proxy or a tunnel makes the page and the API reachable.
@@ -129,6 +133,8 @@ impl Default for Config {
             timeout_seconds: 0,
             on_timeout: OnTimeout::Native,
             retention_days: const { NonZeroU32::new(90).unwrap() },
+            history_mib: const { NonZeroU32::new(4096).unwrap() },
+            asker_mib_per_day: const { NonZeroU32::new(256).unwrap() },
             log_level: LogLevel::Info,
             public_url: None,
             lan_address: None,
@@ -294,6 +300,16 @@ impl Config {
     pub fn retention(&self) -> SignedDuration {
         SignedDuration::from_hours(24 * i64::from(self.retention_days.get()))
     }
+
+    /// How many bytes the store may take.
+    pub fn history_bytes(&self) -> u64 {
+        u64::from(self.history_mib.get()) << 20
+    }
+
+    /// How many bytes each asker may ask in a day.
+    pub fn asker_bytes_per_day(&self) -> u64 {
+        u64::from(self.asker_mib_per_day.get()) << 20
+    }
 }
 
 #[cfg(test)]
@@ -317,12 +333,13 @@ mod tests {
     fn every_key_can_be_set() {
         let config = load(
             "port = 0\ntimeout_seconds = 60\non_timeout = \"defer\"\nretention_days = 1\nlog_level = \"debug\"\n\
-             approve_from = \"devices\"\n[permissions]\nunattended = \"wait\"\n",
+             history_mib = 2\nasker_mib_per_day = 3\napprove_from = \"devices\"\n[permissions]\nunattended = \"wait\"\n",
         )
         .unwrap();
         assert_eq!((config.permissions.unattended, config.approve_from), (Unattended::Wait, ApproveFrom::Devices));
         assert_eq!(config.timeout(), Some(SignedDuration::from_mins(1)));
         assert_eq!((config.port, config.on_timeout), (0, OnTimeout::Defer));
+        assert_eq!((config.history_bytes(), config.asker_bytes_per_day()), (2 * 1024 * 1024, 3 * 1024 * 1024));
         assert_eq!((config.retention(), config.log_level), (SignedDuration::from_hours(24), LogLevel::Debug));
     }
 

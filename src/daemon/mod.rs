@@ -65,6 +65,7 @@ pub async fn run(
     let (opening, snapshot) = place::open(&instance, config).await?;
     let open = snapshot.open.len();
     let (registry, store) = Registry::start(opening, snapshot).context("cannot start the store's thread")?;
+    registry.set_quota(config.asker_bytes_per_day());
     let tokens = instance.tokens()?;
     let config_file = instance.paths().config_file();
     if config.is_exposed(&config_file) {
@@ -113,7 +114,7 @@ pub async fn run(
     let app = App::new(services, shares, address.port(), reach, closing);
     let asked_to_stop = app.stop();
     let server = http::serve(listeners, app);
-    let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention()));
+    let housekeeping = tokio::spawn(retention::keep(store.clone(), config.retention(), config.history_bytes()));
     tracing::info!(url, lan_url, open, version = env!("CARGO_PKG_VERSION"), "ready");
     ready();
 

@@ -1,4 +1,4 @@
-//! Deletes settled questions that are older than the configured time.
+//! Deletes settled questions that are older than the configured time, and the oldest ones if there is too much.
 //!
 //! Their age depends on the clock of the store. With a file, this is the clock of the machine, and it may be wrong: on a machine that has
 //! just started, it may be years ahead until it is set from the network. Normally, one day's worth of questions is due each day. If more
@@ -20,13 +20,34 @@ const SECOND_LOOK: Duration = Duration::from_secs(60 * 60);
 /// How much the wall clock and the steady clock may drift apart in that time.
 const IN_STEP: SignedDuration = SignedDuration::from_mins(1);
 
+/// How often the size of the store is looked at. What everybody may ask in this time is little, compared with a whole day.
+const SIZE_INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Deletes what is too old, and what is too much: so that the store has at most `most` bytes.
+pub async fn keep(store: Store, retention: SignedDuration, most: u64) {
+    tokio::join!(keep_for(&store, retention), keep_below(&store, most));
+}
+
+/// Once an hour, deletes the questions that were settled first, if the store is too large. This needs no clock that is right.
+async fn keep_below(store: &Store, most: u64) {
+    tokio::time::sleep(FIRST).await;
+    loop {
+        match store.shrink(most).await {
+            Ok(0) => {}
+            Ok(deleted) => tracing::warn!(deleted, most, "the oldest questions were deleted: there were too many"),
+            Err(error) => tracing::error!(%error, "the store could not be made smaller"),
+        }
+        tokio::time::sleep(SIZE_INTERVAL).await;
+    }
+}
+
 /// Once a day, deletes the questions that were settled longer ago than `retention`.
-pub async fn keep(store: Store, retention: SignedDuration) {
+async fn keep_for(store: &Store, retention: SignedDuration) {
     let mut purger = Purger { retention, doubted: None };
     let mut pause = FIRST;
     loop {
         tokio::time::sleep(pause).await;
-        pause = match purger.look(&store, store.now(), Instant::now()).await {
+        pause = match purger.look(store, store.now(), Instant::now()).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(%error, "old questions could not be deleted");

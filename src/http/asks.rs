@@ -52,7 +52,8 @@ pub(super) struct ListParams {
     /// Only asks that were opened at this time or later.
     #[cfg_attr(test, param(value_type = Option<String>, format = DateTime))]
     opened_since: Option<Timestamp>,
-    /// How many asks to list at most. By default, all open asks are listed, and 100 with any other `state`.
+    /// How many asks to list at most. By default, all open asks are listed, and 100 with any other `state`. A page may have fewer, and
+    /// even none, and still have a `next`: it ends after 2 MiB, and after some hundred asks that the person may not see.
     #[cfg_attr(test, param(inline))]
     limit: Option<PageSize>,
     /// Only asks that are older than the ask with this id. Send `next` of the page before.
@@ -142,7 +143,7 @@ pub(super) async fn list(
         probes: params.probes,
         limit,
     };
-    let Listing { page, cursor } = app.inbox.list(filter, caller.rights()).await?;
+    let Listing { page, cursor } = app.inbox.list(filter, &caller).await?;
     let perhaps_answered = app.inbox.perhaps_answered(&page.asks).await;
     let json = app.list_writer.write(&page, &perhaps_answered, cursor).await.map_err(Problem::internal)?;
     Ok((etag(cursor), [(header::CONTENT_TYPE, "application/json")], json).into_response())
@@ -260,6 +261,7 @@ pub(super) async fn release(
         headers(("Location" = String, description = "The path of the ask"))),
     (status = 403, description = "The person may not answer in this project, so they may not ask either (`role`)."),
     (status = 422, description = "These questions cannot be asked, or the body has the wrong shape (`invalid`)."),
+    (status = 429, description = "This person or device has asked too much within a day (`too-much`)."),
     (status = 500, description = "The system has no random numbers for a key (`internal`)."),
     (status = 503, description = "Too many questions are open, or too many of this person (`too-many-open`)."))))]
 pub(super) async fn open(

@@ -151,6 +151,12 @@ impl From<Refusal> for Problem {
                 format!("{most} questions that you have asked are open."),
             )
             .hint("Withdraw some, or wait for their answers, then ask again."),
+            Refusal::TooMuch(wait) => {
+                let seconds = u16::try_from(wait.as_secs()).unwrap_or(u16::MAX).saturating_add(1);
+                let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", "You have asked too much today.");
+                let hint = format!("Try again in {seconds} seconds. `asker_mib_per_day` in config.toml is the limit.");
+                Self { retry_after: Some(seconds), ..problem.hint(hint) }
+            }
             Refusal::Conflict(ask) => {
                 Self::new(StatusCode::CONFLICT, "answered-already", "Somebody else answered this question first.")
                     .hint("`ask` holds the answer that counts.")

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use crate::access::Caller;
 use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name, is_reserved};
+use crate::registry::Asker;
 use crate::store::{Role, StoreError};
 
 use super::{Inbox, MAX_PROJECT, Refusal};
@@ -31,30 +32,35 @@ pub struct Inquiry {
     pub timeout: Option<SignedDuration>,
 }
 
-/// Somebody whose open questions are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Asker {
-    Person(i64),
-    Device(i64),
-}
-
-impl Asker {
-    /// `None` for programs of this daemon's own user, who has all places.
-    fn of(caller: &Caller) -> Option<Self> {
-        caller.person().map(Self::Person).or_else(|| caller.device().map(Self::Device))
+/// Who asks or reads, as far as somebody has to count it.
+pub(super) fn asker(caller: &Caller) -> Asker {
+    match (caller.person(), caller.device()) {
+        (Some(person), _) => Asker::Person(person),
+        (None, Some(device)) => Asker::Device(device),
+        (None, None) => Asker::Here,
     }
 }
 
-/// The questions that each of them has asked here and that may be open. They are kept in memory only, so a restart forgets whose they are.
+/// What each person or device uses at this daemon. It is kept in memory only, so a restart forgets whose the open questions are.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OpenByAsker(Arc<Mutex<HashMap<Asker, OpenKeys>>>);
+pub(super) struct Uses(Arc<Mutex<HashMap<Asker, Use>>>);
 
-type OpenKeys = Arc<tokio::sync::Mutex<Vec<AskKey>>>;
+#[derive(Debug, Clone, Default)]
+pub(super) struct Use {
+    /// The questions that were asked here and that may be open.
+    open: Arc<tokio::sync::Mutex<Vec<AskKey>>>,
+    /// Held while a list is read from the store.
+    pub(super) reading: Arc<tokio::sync::Mutex<()>>,
+}
 
-impl OpenByAsker {
-    fn of(&self, asker: Asker) -> OpenKeys {
+impl Uses {
+    /// `None` for programs of this daemon's own user, who has all places.
+    pub(super) fn of(&self, asker: &Asker) -> Option<Use> {
+        if *asker == Asker::Here {
+            return None;
+        }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(all.entry(asker).or_default())
+        Some(all.entry(asker.clone()).or_default().clone())
     }
 }
 
@@ -62,17 +68,18 @@ impl Inbox {
     /// Opens an ask for a program.
     pub async fn open(&self, inquiry: Inquiry, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let new = self.to_open(inquiry, by)?;
-        let Some(asker) = Asker::of(by) else { return Ok(self.registry.open(new).await?) };
-        let (registry, open) = (self.registry.clone(), self.open_by_asker.of(asker));
+        let asker = asker(by);
+        let Some(used) = self.uses.of(&asker) else { return Ok(self.registry.open(new, asker).await?) };
+        let registry = self.registry.clone();
         // A caller who hangs up here has asked nothing.
-        let mut open = open.lock_owned().await;
+        let mut open = used.open.lock_owned().await;
         // It is a task of its own, so that an ask counts also if its caller hangs up.
         let opening = tokio::spawn(async move {
             open.retain(|key| registry.is_open(key));
             if open.len() >= MAX_OPEN_OF_ONE {
                 return Err(Refusal::FullForOne(MAX_OPEN_OF_ONE));
             }
-            let ask = registry.open(new).await?;
+            let ask = registry.open(new, asker).await?;
             open.push(ask.key.clone());
             Ok(ask)
         });

@@ -13,6 +13,7 @@ use crate::ask::{
     Ask, AskId, AskKey, Channel, Kind, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions,
     Settlement, Topic,
 };
+use crate::registry::Asker;
 use crate::store::Role;
 
 use super::{Inbox, Refusal};
@@ -63,7 +64,7 @@ impl Inbox {
             let is_granted = is_ours && ask.questions == *new.topic.questions() && is_granted(&ask, settlement);
             return if is_granted { Ok(()) } else { Err(Refusal::NoConsent) };
         }
-        Err(Refusal::NeedsConsent(self.registry.open(new).await?))
+        Err(Refusal::NeedsConsent(self.registry.open(new, Asker::Here).await?))
     }
 }
 

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::ask::{Ask, AskId, Channel, Cursor, Host, Outcome, Receipt, Settlement, Source, harmless_name, is_reserved};
-use crate::registry::MAX_OPEN_PER_SESSION;
+use crate::registry::{Asker, Charge, MAX_OPEN_PER_SESSION, OpenError};
 use crate::store::wire::{
     Command, Fault, FaultKind, MAX_ASK, MAX_DETAIL, MAX_OUTCOME, Millis, Reply, WireAsk, WireChange, WireNew,
 };
@@ -150,15 +150,21 @@ impl Inbox {
         }
         // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
         let room = self.registry.room_for(host, new.origin, weight);
-        let limit = if room.is_some() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
-        match self.store.for_host(host.clone()).open_ask(Arc::new(new), now, limit).await.map_err(failed)? {
+        let new = Arc::new(new);
+        let charge = self.registry.charge(&Asker::Host(host.clone()), &new);
+        let limit = if room.is_some() && charge.is_ok() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
+        match self.store.for_host(host.clone()).open_ask(new, now, limit).await.map_err(failed)? {
             Opened::New(ask) => {
+                charge.into_iter().for_each(Charge::keep);
                 tracing::info!(key = %ask.key, host = host.as_str(), "opened");
                 Ok(Reply::New { ask: wire(&ask) })
             }
             Opened::Known(ask) if ask.host == *host => Ok(Reply::Known { ask: wire(&ask) }),
             Opened::Known(_) => Err(refused("another machine has asked under the same key")),
-            Opened::Full => Ok(Reply::Full),
+            Opened::Full => match charge {
+                Ok(_) => Ok(Reply::Full),
+                Err(wait) => Err(refused(&OpenError::TooMuch(wait).to_string())),
+            },
         }
     }
 

@@ -23,7 +23,7 @@ use crate::registry::Registry;
 use crate::store::{HubState, Milestone, Role, Store, StoreError};
 
 pub use asking::Inquiry;
-use asking::OpenByAsker;
+use asking::Uses;
 pub use away::answer_while_away;
 use consent::Used;
 pub use reading::Listing;
@@ -43,7 +43,7 @@ pub struct Inbox {
     only_devices_approve: bool,
     used: Used,
     lookout: Lookout,
-    open_by_asker: OpenByAsker,
+    uses: Uses,
 }
 
 /// What somebody says to the questions of an ask.
@@ -71,7 +71,7 @@ impl Inbox {
             only_devices_approve: false,
             used: Used::default(),
             lookout: Lookout::default(),
-            open_by_asker: OpenByAsker::default(),
+            uses: Uses::default(),
         }
     }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::access::Rights;
+use crate::access::{Caller, Rights};
 use crate::ask::{Ask, AskKey, Cursor};
 use crate::registry::Next;
-use crate::store::{AskPage, Filter, HostProjects, Role, StateFilter, StoreError};
+use crate::store::{AskPage, Filter, HostProjects, Role, StoreError};
 
+use super::asking::asker;
 use super::{Inbox, Refusal};
 
-/// How many asks are looked at together if some of them may not be seen.
+/// How many asks are looked at for a page if some of them may not be seen.
 const LOOK_AT: usize = 500;
 
 /// A list of asks.
@@ -49,7 +50,14 @@ impl Inbox {
     }
 
     /// The asks that a filter shows and that the caller may see, newest first.
-    pub async fn list(&self, filter: Filter, rights: &Rights) -> Result<Listing, StoreError> {
+    pub async fn list(&self, filter: Filter, by: &Caller) -> Result<Listing, StoreError> {
+        let rights = by.rights();
+        // All readers share one connection to the store. So that others do not wait for somebody's many lists, those come one by one.
+        let uses = self.uses.of(&asker(by)).filter(|_| filter.needs_store());
+        let _turn = match uses {
+            Some(uses) => Some(uses.reading.lock_owned().await),
+            None => None,
+        };
         // The cursor comes first: a change in between is seen twice rather than missed.
         let cursor = self.cursor();
         let page = if rights.allow_everywhere(Role::View) {
@@ -60,43 +68,28 @@ impl Inbox {
         Ok(Listing { page, cursor })
     }
 
-    /// Looks at one page after the other until there are enough asks that the caller may see. Nobody knows what a damaged ask was about,
-    /// so it is not counted.
+    /// Looks at some asks, and leaves out those that the caller may not see. That may be all of them: then the page is empty, and the next
+    /// one goes on. So no request reads the whole history. Nobody knows what a damaged ask was about, so it is not counted.
     async fn list_covered(&self, filter: Filter, rights: &Rights) -> Result<AskPage, StoreError> {
-        let (mut asks, mut before): (Vec<Arc<Ask>>, _) = (Vec::new(), filter.before);
-        loop {
-            let some = Filter { before, limit: filter.limit.max(LOOK_AT), ..filter.clone() };
-            let page = self.registry.list(some).await?;
-            for ask in page.asks.into_iter().filter(|ask| rights.cover(Role::View, ask)) {
-                // One more than fits tells whether there is another page.
-                if asks.len() == filter.limit {
-                    return Ok(AskPage { next: asks.last().map(|ask| ask.id), asks, damaged: 0 });
-                }
-                asks.push(ask);
-            }
-            before = page.next;
-            if before.is_none() {
-                return Ok(AskPage { asks, damaged: 0, next: None });
-            }
+        let (limit, most) = (filter.limit, filter.limit.max(LOOK_AT));
+        let AskPage { mut asks, mut next, .. } = self.registry.list(Filter { limit: most, ..filter }).await?;
+        asks.retain(|ask| rights.cover(Role::View, ask));
+        if asks.len() > limit {
+            asks.truncate(limit);
+            next = asks.last().map(|ask| ask.id);
         }
+        Ok(AskPage { asks, damaged: 0, next })
     }
 
     /// The directories there are asks of that the caller may see.
     pub async fn projects(&self, rights: &Rights) -> Result<Vec<String>, StoreError> {
-        let all = self.store.projects().await?;
         if rights.allow_everywhere(Role::View) {
-            return Ok(all);
+            return self.store.projects().await;
         }
-        let mut projects = Vec::new();
-        for project in all {
-            // The same directory may be on several hosts, so an ask has to show that there is one on a host that may be seen.
-            if rights.allow_on_some_host(Role::View, &project) {
-                let filter = Filter { project: Some(project.clone()), ..Filter::all(StateFilter::All, 1) };
-                if !self.list_covered(filter, rights).await?.asks.is_empty() {
-                    projects.push(project);
-                }
-            }
-        }
+        // The same directory may be on several hosts, and not every one of them may be seen.
+        let mut projects: Vec<_> = self.hosts(rights).await?.into_iter().flat_map(|host| host.projects).collect();
+        projects.sort_unstable();
+        projects.dedup();
         Ok(projects)
     }
 
@@ -106,19 +99,12 @@ impl Inbox {
         if rights.allow_everywhere(Role::View) {
             return Ok(all);
         }
-        let mut hosts = Vec::new();
-        for HostProjects { host, mut projects } in all {
+        let seen = all.into_iter().map(|HostProjects { host, mut projects, has_others }| {
             projects.retain(|project| rights.allow(Role::View, &host, Some(project)));
-            // Only an ask can show that there are asks of no project.
-            let is_seen = !projects.is_empty() || {
-                let filter = Filter { host: Some(host.as_str().to_owned()), ..Filter::all(StateFilter::All, 1) };
-                rights.allow(Role::View, &host, None) && !self.list_covered(filter, rights).await?.asks.is_empty()
-            };
-            if is_seen {
-                hosts.push(HostProjects { host, projects });
-            }
-        }
-        Ok(hosts)
+            let has_others = has_others && rights.allow(Role::View, &host, None);
+            HostProjects { host, projects, has_others }
+        });
+        Ok(seen.filter(|host| !host.projects.is_empty() || host.has_others).collect())
     }
 
     /// The newest life of a key. An ask that the caller may not see is as unknown as one that does not exist.

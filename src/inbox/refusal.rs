@@ -1,6 +1,7 @@
 //! Why the inbox does not do what it is asked to. Whoever shows a refusal to a person finds the words for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ask::{AnswerError, Ask, AwayError, KeyError, Kind, QuestionFault, QuestionsError};
 use crate::registry::{OpenError, SettleError};
@@ -41,6 +42,8 @@ pub enum Refusal {
     Full,
     /// This person or device has so many questions open.
     FullForOne(usize),
+    /// The asker has asked too much, and may ask again after this time.
+    TooMuch(Duration),
     /// Somebody answered first, and differently.
     Conflict(Arc<Ask>),
     /// The ask ended without an answer.
@@ -89,6 +92,7 @@ impl From<OpenError> for Refusal {
     fn from(error: OpenError) -> Self {
         match error {
             OpenError::Full => Self::Full,
+            OpenError::TooMuch(wait) => Self::TooMuch(wait),
             // A program's key is new, so nobody else has asked under it.
             OpenError::OtherQuestions | OpenError::OtherAsker | OpenError::OtherMachine => {
                 Self::NoKey(error.to_string())

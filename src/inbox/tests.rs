@@ -6,6 +6,7 @@ use super::*;
 use crate::access::{Access, Entrance, Rights, Tickets, Token, Tokens};
 use crate::ask::samples::{new_ask, topic};
 use crate::ask::{AskId, Channel, NewAsk, NewAway, OutcomeKind};
+use crate::registry::Asker;
 use crate::store::Filter;
 use crate::store::samples::in_scratch_dir;
 
@@ -126,7 +127,7 @@ async fn a_button_answers_only_the_kinds_that_were_named_and_grants_no_rule() {
         let mut world = World::new();
         world.inbox.ticket_kinds = kinds.into();
         let new = NewAsk { topic: topic(Kind::Permission), ..new_ask("s__t") };
-        let ask = world.registry.open(new).await.unwrap();
+        let ask = world.registry.open(new, Asker::Here).await.unwrap();
         let button = world.button(&ask).await;
         let question = ask.questions.as_slice()[0].question.clone();
         let words = |label: &str| Words { answers: [(question.clone(), json!(label))].into(), ..words(json!("")) };
@@ -146,7 +147,7 @@ async fn only_a_program_takes_its_question_back() {
     let withdrawn = world.inbox.withdraw(&ask.key, &person).await.unwrap();
     assert_eq!(outcome(&withdrawn), OutcomeKind::Withdrawn);
     let agents = NewAsk { origin: Origin::ClaudeCode, ..new_ask("s__t") };
-    let agents = world.registry.open(agents).await.unwrap();
+    let agents = world.registry.open(agents, Asker::Here).await.unwrap();
     assert!(matches!(world.inbox.withdraw(&agents.key, &person).await, Err(Refusal::NotYours)));
     assert!(world.inbox.release(&agents.key, None, &person).await.is_ok());
 }
@@ -176,10 +177,10 @@ async fn a_refusal_changes_nothing() {
 #[tokio::test]
 async fn a_reader_waits_for_the_next_change() {
     let world = World::new();
-    let first = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Rights::EVERYTHING).await.unwrap();
+    let first = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Caller::Hook).await.unwrap();
     assert!(first.page.asks.is_empty());
     let ((), ask) = tokio::join!(world.inbox.changed(first.cursor, &Rights::EVERYTHING), world.open());
-    let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Rights::EVERYTHING).await.unwrap();
+    let next = world.inbox.list(Filter::all(crate::store::StateFilter::Open, 10), &Caller::Hook).await.unwrap();
     assert_eq!((next.page.asks.len(), next.page.asks[0].id), (1, ask.id));
     assert!(next.cursor > first.cursor);
 }
@@ -197,7 +198,7 @@ async fn a_daemon_that_starts_answers_what_an_earlier_one_did_not_get_to() {
     // The earlier daemon ended right after it had opened these.
     let meanwhile = world.open().await;
     let probe = NewAsk { origin: Origin::Probe, ..new_ask("s__probe") };
-    let probe = world.registry.open(probe).await.unwrap();
+    let probe = world.registry.open(probe, Asker::Here).await.unwrap();
     let deputy = answer_while_away(&world.registry, &world.inbox.store).await.unwrap();
     world.inbox.until_settled(&meanwhile.key).await.unwrap();
     let answered = world.inbox.get(&meanwhile.key, &Rights::EVERYTHING).await.unwrap();

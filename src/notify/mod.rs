@@ -267,7 +267,7 @@ mod tests {
         let plan = Plan::new(Duration::ZERO);
         let mut notifier =
             Notifier { registry: registry.clone(), feed: registry.feed(None), plan, outboxes: Vec::new() };
-        let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")));
+        let open = |n: usize| registry.open(new_ask(&format!("program-{n}__t")), crate::registry::Asker::Here);
         let asks: Vec<_> = join_all((0..MANY).map(open)).await.into_iter().map(Result::unwrap).collect();
         registry.settle(asks[0].id, Outcome::Released, None).await.unwrap();
         for _ in 0..=MANY {

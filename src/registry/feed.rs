@@ -198,6 +198,7 @@ mod tests {
     use super::*;
     use crate::ask::ChangeKind;
     use crate::ask::samples::{ask, new_ask};
+    use crate::registry::Asker;
     use crate::store::samples::in_scratch_dir;
 
     fn change(cursor: i64, text: usize) -> Arc<Change> {
@@ -244,7 +245,7 @@ mod tests {
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
         let open = |n: usize, weight: usize| {
             let project = Some("x".repeat(weight));
-            registry.open(crate::ask::NewAsk { project, ..new_ask(&format!("program-{n}__t")) })
+            registry.open(crate::ask::NewAsk { project, ..new_ask(&format!("program-{n}__t")) }, Asker::Here)
         };
         let (mut from_the_start, mut late) = (registry.feed(None), registry.feed(None));
         open(0, 0).await.unwrap();
@@ -271,7 +272,7 @@ mod tests {
     async fn a_reader_that_is_interrupted_again_and_again_gets_on() {
         let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
-        registry.open(new_ask("program-1__t")).await.unwrap();
+        registry.open(new_ask("program-1__t"), Asker::Here).await.unwrap();
         let mut feed = registry.feed(Some(Cursor(0)));
         // The store works on its own thread. Each call is interrupted as soon as it has to wait, like in a `select!`.
         let change = loop {
@@ -289,7 +290,7 @@ mod tests {
     async fn a_reader_goes_on_without_what_it_cannot_read() {
         let (_dir, opening, snapshot) = in_scratch_dir();
         let (registry, store) = Registry::start(opening, snapshot).unwrap();
-        registry.open(new_ask("program-1__t")).await.unwrap();
+        registry.open(new_ask("program-1__t"), Asker::Here).await.unwrap();
         let mut feed = registry.feed(Some(Cursor(0)));
         store.close().await;
         assert!(feed.next().await.is_err() && feed.next().await.is_err());

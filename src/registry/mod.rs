@@ -13,6 +13,7 @@ mod feed;
 mod joining;
 mod links;
 mod open_asks;
+mod quotas;
 mod race;
 mod sessions;
 mod shares;
@@ -27,9 +28,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::ask::{Ask, AskId, AskKey, Cursor, Host, NewAsk, Origin, Outcome, Settlement, Source, Verdict};
-use crate::store::{
-    AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, StateFilter, Store, StoreError, Update,
-};
+use crate::store::{AskPage, Filter, Milestone, Opened, Opening, Settling, Snapshot, Store, StoreError, Update};
 
 use calls::Calls;
 pub use calls::NamedCall;
@@ -39,6 +38,8 @@ pub use feed::{Feed, Next};
 use links::Links;
 use open_asks::OpenAsks;
 pub use open_asks::Settled;
+use quotas::Quotas;
+pub use quotas::{Asker, Charge};
 use sessions::Sessions;
 pub use sessions::{Activity, AgentProcess};
 pub use shares::{MAX_CALLS, Share};
@@ -65,6 +66,7 @@ struct Shared {
     calls: Calls,
     sessions: Arc<Sessions>,
     links: Links,
+    quotas: Quotas,
     runtime: Handle,
 }
 
@@ -85,6 +87,9 @@ pub enum OpenError {
     /// Too many are open.
     #[error("too many questions are open")]
     Full,
+    /// The asker has asked too much, and may ask again after this time.
+    #[error("too much was asked within a day: this works again in {} s", .0.as_secs() + 1)]
+    TooMuch(Duration),
     /// Other questions were asked under this key. Their answer is not for this asker.
     #[error("other questions were asked under the same key")]
     OtherQuestions,
@@ -150,8 +155,8 @@ impl Registry {
             }
         }))?;
         let (calls, runtime) = (Calls::default(), Handle::current());
-        let links = Links::default();
-        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, links, runtime }));
+        let (links, quotas) = (Links::default(), Quotas::default());
+        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, links, quotas, runtime }));
         let mut hosts: HashSet<Host> = HashSet::new();
         for ask in registry.0.open.all() {
             registry.take_up(&ask);
@@ -194,7 +199,7 @@ impl Registry {
             return Ok(Attached::Settled(ask));
         }
         loop {
-            let found = self.open_or_find(&new).await?;
+            let found = self.open_or_find(&new, Asker::Here).await?;
             if !found.ask.is_open() {
                 return Ok(Attached::Settled(Arc::clone(&found.ask)));
             }
@@ -235,26 +240,29 @@ impl Registry {
     }
 
     /// Opens an ask without parking anybody on it.
-    pub async fn open(&self, new: NewAsk) -> Result<Arc<Ask>, OpenError> {
-        Ok(Arc::clone(&self.open_or_find(&Arc::new(new)).await?.ask))
+    pub async fn open(&self, new: NewAsk, asker: Asker) -> Result<Arc<Ask>, OpenError> {
+        Ok(Arc::clone(&self.open_or_find(&Arc::new(new), asker).await?.ask))
     }
 
     /// Opens an ask, or finds the life that stands. It is a task of its own and goes on if the caller is gone, because an ask that has been
     /// opened needs its deadline, and an asker or a withdrawal.
-    async fn open_or_find(&self, new: &Arc<NewAsk>) -> Result<Found, OpenError> {
+    async fn open_or_find(&self, new: &Arc<NewAsk>, asker: Asker) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
             let places = registry.places_for(new.origin);
             // Each machine has its own share. To count it takes long, and is hardly ever needed.
             let is_full = registry.0.open.len() >= places && registry.count_open(registry.host()) >= places;
-            let limit = if is_full { 0 } else { MAX_OPEN_PER_SESSION };
+            let charge = registry.charge(&asker, &new);
+            // An ask that is there already is still found.
+            let limit = if is_full || charge.is_err() { 0 } else { MAX_OPEN_PER_SESSION };
             match registry.0.store.open_ask(Arc::clone(&new), registry.0.store.now(), limit).await? {
-                Opened::Full => Err(OpenError::Full),
+                Opened::Full => Err(charge.err().map_or(OpenError::Full, OpenError::TooMuch)),
                 Opened::Known(ask) => {
                     registry.check_same(&ask, &new).await?;
                     Ok(Found { ask, opened_by: None })
                 }
                 Opened::New(ask) => {
+                    charge.into_iter().for_each(Charge::keep);
                     tracing::info!(key = %ask.key, "opened");
                     registry.watch_deadline(&ask);
                     Ok(Found { ask, opened_by: Some(registry.clone()) })
@@ -341,7 +349,7 @@ impl Registry {
     /// The asks that a filter shows, newest first. Open asks come from memory, so it does not matter how many are settled. A search needs
     /// the store.
     pub async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
-        if filter.state != StateFilter::Open || filter.is_search() {
+        if filter.needs_store() {
             return self.0.store.list(filter).await;
         }
         let mut asks = self.0.open.all();

@@ -7,7 +7,7 @@ use crate::ask::{Ask, Channel, HTTP_ASKER, Host, NewAsk, News, Outcome, Receipt,
 use crate::store::StoreError;
 
 use super::calls::{Known, NamedCall};
-use super::{Attached, OpenError, Registry, SettleError, Wait};
+use super::{Asker, Attached, OpenError, Registry, SettleError, Wait};
 
 /// What a call has in common with the dialog it opens: the machine, the session, the process that asks, and a digest of the questions.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Registry {
 
     /// Opens the ask of a call that an agent is about to make. The asker comes later. See [`NamedCall`] for `mode`.
     pub async fn announce(&self, new: NewAsk, mode: Option<String>) -> Result<Arc<Ask>, OpenError> {
-        let ask = self.open(new).await?;
+        let ask = self.open(new, Asker::Here).await?;
         self.announce_call(NamedCall { mode, ..NamedCall::of(&ask) });
         Ok(ask)
     }

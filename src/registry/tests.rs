@@ -216,9 +216,9 @@ async fn programs_leave_some_places_to_hooks() {
     let program = |n| Ask { origin: Origin::Program, ..crate::ask::samples::ask(n, &format!("p{n}__t"), "shop", 1) };
     snapshot.open = (0..9_000).map(program).collect();
     let (registry, _store) = Registry::start(opening, snapshot).unwrap();
-    let refused = registry.open(NewAsk { origin: Origin::Program, ..ask(None) }).await.unwrap_err();
+    let refused = registry.open(NewAsk { origin: Origin::Program, ..ask(None) }, Asker::Here).await.unwrap_err();
     assert!(matches!(refused, OpenError::Full), "{refused}");
-    assert!(registry.open(ask(None)).await.unwrap().is_open());
+    assert!(registry.open(ask(None), Asker::Here).await.unwrap().is_open());
 }
 
 /// What can happen to the questions of one session, in any order.
@@ -267,7 +267,7 @@ async fn play(steps: &[Step]) {
     for (number, step) in steps.iter().enumerate() {
         let named = |id: &u8| -> AskKey { format!("s__{id}").parse().unwrap() };
         match step {
-            Step::Announce(id) => drop(registry.open(racing(&id.to_string())).await.unwrap()),
+            Step::Announce(id) => drop(registry.open(racing(&id.to_string()), Asker::Here).await.unwrap()),
             Step::Dialog => {
                 let unnamed = racing(&format!("unnamed-{number}"));
                 if let Attached::Waiting(wait) = registry.attach_to_race(unnamed, None, false).await.unwrap() {
@@ -297,7 +297,7 @@ async fn play(steps: &[Step]) {
                 (registry, store) = start();
             }
         }
-        let everything = Filter::all(StateFilter::All, 1000);
+        let everything = Filter::all(crate::store::StateFilter::All, 1000);
         let mut open = std::collections::HashSet::new();
         for ask in registry.list(everything).await.unwrap().asks {
             match &ask.settlement {

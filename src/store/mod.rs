@@ -50,6 +50,8 @@ pub use sqlite::{check, check_version, is_locked};
 
 /// A page of changes ends with the change that makes its asks larger than this, in bytes.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
+/// The same for a page of a list.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
 
 /// Follows the changes: it is called for each one, in the order of their cursors, before the caller that made the change gets its
 /// reply. It runs on the store's own thread, so it must not wait for anything.
@@ -241,7 +243,7 @@ impl Store {
         backend!(self, detail(id).await)
     }
 
-    /// The asks that fit a filter, newest first.
+    /// The asks that fit a filter, newest first: a page of at most so many as the filter says, or of fewer if they are large.
     pub async fn list(&self, filter: Filter) -> Result<AskPage, StoreError> {
         backend!(self, list(filter).await)
     }
@@ -269,6 +271,11 @@ impl Store {
     /// Forgets the asks that were settled before a time, and says how many. Open asks are never forgotten.
     pub async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
         backend!(self, purge(settled_before).await)
+    }
+
+    /// Forgets the asks that were settled first, so that the store has about `most` bytes, and says how many. Open asks are never forgotten.
+    pub async fn shrink(&self, most: u64) -> Result<usize, StoreError> {
+        backend!(self, shrink(most).await)
     }
 
     /// Lets a device in, and forgets the devices that were not used for too long. Returns the id of the new one.

@@ -90,9 +90,10 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether only a store can say what it shows.
-    pub fn is_search(&self) -> bool {
-        self.text.is_some() || self.opened_since.is_some() || self.outcome.is_some()
+    /// Whether only a store can say what it shows. Otherwise, the open asks in memory can.
+    pub fn needs_store(&self) -> bool {
+        let is_search = self.text.is_some() || self.opened_since.is_some() || self.outcome.is_some();
+        self.state != StateFilter::Open || is_search
     }
 
     /// Whether it shows an open ask, unless it is a search.
@@ -121,7 +122,7 @@ pub struct AskPage {
     pub asks: Vec<Arc<Ask>>,
     /// How many are left out because they are damaged.
     pub damaged: usize,
-    /// If there are more asks: the last id of this page, for [`Filter::before`].
+    /// If there are more asks: where the next page begins, for [`Filter::before`]. Even an empty page may have one.
     pub next: Option<AskId>,
 }
 
@@ -130,6 +131,26 @@ pub struct AskPage {
 pub struct HostProjects {
     /// The machine.
     pub host: Host,
-    /// The directories of its projects, in alphabetical order. None if its asks are of no project.
+    /// The directories of its projects, in alphabetical order.
     pub projects: Vec<String>,
+    /// Whether there are asks of no project.
+    pub has_others: bool,
+}
+
+impl HostProjects {
+    /// Puts rows together: a machine and a project, or an empty text for none, in the order of both.
+    pub(super) fn from_rows(rows: impl IntoIterator<Item = (String, String)>) -> Vec<Self> {
+        let mut hosts: Vec<Self> = Vec::new();
+        for (host, project) in rows {
+            if hosts.last().is_none_or(|last| last.host.as_str() != host) {
+                hosts.push(Self { host: Host::new(&host), projects: Vec::new(), has_others: false });
+            }
+            match hosts.last_mut() {
+                Some(last) if project.is_empty() => last.has_others = true,
+                Some(last) => last.projects.push(project),
+                None => {}
+            }
+        }
+        hosts
+    }
 }

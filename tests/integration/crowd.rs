@@ -28,7 +28,7 @@ fn crowd(wanted: usize) -> usize {
 }
 
 /// A connection whose window is soon full, so that a crowd of them needs little memory.
-fn narrow(address: &str) -> TcpStream {
+pub(crate) fn narrow(address: &str) -> TcpStream {
     let stream = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     sockopt::set_socket_recv_buffer_size(&stream, 4096).unwrap();
     connect(&stream, &address.parse::<SocketAddr>().unwrap()).unwrap();

@@ -11,6 +11,7 @@ mod api;
 mod approve_from;
 mod ask_output;
 mod away;
+mod bounds;
 mod broken_requests;
 mod browsers;
 #[path = "../lib/certificate.rs"]
@@ -85,6 +86,7 @@ mod plan;
 #[path = "../lib/ports.rs"]
 mod ports;
 mod probes;
+mod quotas;
 mod race;
 mod receiver;
 mod sessions;

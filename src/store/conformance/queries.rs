@@ -58,6 +58,34 @@ pub(super) async fn a_list_is_newest_first_and_its_pages_make_up_all(world: Worl
     }
 }
 
+/// A page of a list has fewer asks if they are large, and at least one. The pages make up all, wherever the asks are found.
+pub(super) async fn a_page_of_a_list_is_bounded_in_bytes_and_the_pages_make_up_all(world: World) {
+    let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(400_000)}]}]);
+    let mut opened = Vec::new();
+    for n in 0..10 {
+        let questions = serde_json::from_value(question.clone()).unwrap();
+        let ask = world.open_new(NewAsk { questions, ..new_ask(&format!("s{n}__t")) }).await;
+        if n % 3 > 0 {
+            world.settle(ask.id, Outcome::Released).await;
+        }
+        opened.insert(0, ask.id);
+    }
+    for text in [None, Some("which".to_owned())] {
+        let (mut listed, mut before) = (Vec::new(), None);
+        loop {
+            let filter = Filter { before, text: text.clone(), ..Filter::all(StateFilter::All, 100) };
+            let page = world.store.list(filter).await.unwrap();
+            assert!((1..=6).contains(&page.asks.len()), "{}", page.asks.len());
+            listed.extend(page.asks.iter().map(|ask| ask.id));
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, opened, "{text:?}");
+    }
+}
+
 /// A list shows an ask if it fits every field of the filter that is given. Probes are shown only on demand.
 pub(super) async fn a_list_shows_what_fits_every_field_of_its_filter(world: World) {
     let now = Timestamp::now();
@@ -297,6 +325,40 @@ pub(super) async fn old_asks_are_forgotten_open_ones_never_and_cursors_go_on(wor
     assert_eq!(keys(&left), ["s__open", "s__recent"]);
     world.open("s__next").await;
     assert!(world.published().last().unwrap().cursor > newest);
+}
+
+/// A store that is too large forgets the asks that were settled first, until it is small enough. Open asks are never forgotten.
+pub(super) async fn too_much_is_forgotten_the_oldest_first_and_open_asks_never(world: World) {
+    const MB: u64 = 1_000_000;
+    let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(200_000)}]}]);
+    let now = whole_milliseconds(Timestamp::now());
+    for n in 0..40 {
+        let questions = serde_json::from_value(question.clone()).unwrap();
+        let ask = world.open_new(NewAsk { questions, ..new_ask(&format!("s{n}__t")) }).await;
+        if n > 0 {
+            let at = now + SignedDuration::from_secs(n);
+            world.store.settle(ask.id, Settlement { at, ..settlement(Outcome::Released) }).await.unwrap();
+        }
+    }
+    let left = async || {
+        let (mut numbers, mut before) = (Vec::new(), None);
+        loop {
+            let page = world.store.list(Filter { before, ..Filter::all(StateFilter::All, 100) }).await.unwrap();
+            numbers.extend(page.asks.iter().map(|ask| ask.key.session()[1..].parse::<i64>().unwrap()));
+            before = page.next;
+            if before.is_none() {
+                return numbers;
+            }
+        }
+    };
+    assert_eq!(world.store.shrink(100 * MB).await.unwrap(), 0);
+    assert_eq!(left().await.len(), 40);
+    let forgotten = i64::try_from(world.store.shrink(5 * MB).await.unwrap()).unwrap();
+    assert!((14..=32).contains(&forgotten), "{forgotten}");
+    let expected: Vec<_> = (forgotten + 1..40).rev().chain([0]).collect();
+    assert_eq!(left().await, expected);
+    world.store.shrink(0).await.unwrap();
+    assert_eq!(left().await, [0]);
 }
 
 /// The store knows when its oldest settled ask was settled. Open asks do not count.

@@ -265,6 +265,10 @@ impl Hub {
         Ok(0)
     }
 
+    pub(super) async fn shrink(&self, _: u64) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+
     pub(super) async fn add_device(
         &self,
         _: String,

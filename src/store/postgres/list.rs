@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tokio_postgres::Row;
 
 use crate::ask::{AskId, folded};
-use crate::store::{AskPage, Filter, StateFilter, StoreError};
+use crate::store::{AskPage, Filter, MAX_LIST_BYTES, StateFilter, StoreError};
 
 use super::command::storable;
 use super::link::Value;
-use super::rows::{self, COLUMNS, get, to_word};
+use super::rows::{self, COLUMNS, SIZE, get, to_word};
 
 /// The longest path that is in the index of projects, in bytes.
 const INDEXED: usize = 1024;
@@ -50,7 +50,15 @@ pub(super) fn query(filter: &Filter) -> Result<(String, Vec<Value>), StoreError>
     // One more than fits tells whether there is another page.
     values.push(i64::try_from(filter.limit.saturating_add(1)).unwrap_or(i64::MAX).into());
     let (conditions, last) = (conditions.join(" AND "), values.len() + 1);
-    Ok((format!("SELECT {COLUMNS} FROM answerback.asks WHERE {conditions} ORDER BY id DESC LIMIT ${last}"), values))
+    let query = format!(
+        "SELECT {COLUMNS}, page.found FROM (
+             SELECT id, count(*) OVER () AS found, sum(size) OVER (ORDER BY id DESC) - size AS bytes_before FROM (
+                 SELECT id, {SIZE} AS size FROM answerback.asks WHERE {conditions} ORDER BY id DESC LIMIT ${last}
+             ) AS sized
+         ) AS page JOIN answerback.asks ON asks.id = page.id
+         WHERE page.bytes_before <= {MAX_LIST_BYTES} ORDER BY page.id DESC"
+    );
+    Ok((query, values))
 }
 
 /// No ask has a NUL in these texts, and the engine does not take one.
@@ -61,6 +69,8 @@ fn plain(text: &str) -> Value {
 /// An ask that cannot be read must not hide the others: it is counted.
 pub(super) fn page(rows: &[Row], limit: usize) -> AskPage {
     let mut page = AskPage::default();
+    let found: i64 = rows.first().and_then(|row| get(row, "found").ok()).unwrap_or_default();
+    let more = usize::try_from(found).is_ok_and(|found| found > rows.len().min(limit));
     for row in rows.iter().take(limit) {
         match rows::ask(row) {
             Ok(ask) => page.asks.push(Arc::new(ask)),
@@ -69,7 +79,7 @@ pub(super) fn page(rows: &[Row], limit: usize) -> AskPage {
                 page.damaged += 1;
             }
         }
-        if rows.len() > limit {
+        if more {
             page.next = get(row, "id").ok().map(AskId);
         }
     }

@@ -261,6 +261,11 @@ impl Postgres {
         self.parts.thread.run(async move { reader.purge(settled_before).await }).await
     }
 
+    pub(super) async fn shrink(&self, most: u64) -> Result<usize, StoreError> {
+        let reader = self.parts.reader.clone();
+        self.parts.thread.run(async move { reader.shrink(most).await }).await
+    }
+
     /// Runs a statement that changes nothing. The namespace is its first value.
     async fn read(&self, statement: impl Into<String>, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
         let (reader, statement) = (self.parts.quick.clone(), statement.into());

@@ -7,7 +7,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
-use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host};
+use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor};
 use crate::store::{AskPage, Changes, Filter, HostProjects, MAX_PAGE_BYTES, StoreError};
 
 use super::error::CallError;
@@ -120,17 +120,9 @@ impl Reader {
     }
 
     pub(super) async fn hosts(&self) -> Result<Vec<HostProjects>, StoreError> {
-        let mut hosts: Vec<HostProjects> = Vec::new();
-        for row in &self.read(HOSTS, Vec::new()).await? {
-            let (host, project): (&str, &str) = (get(row, "host")?, get(row, "project")?);
-            if hosts.last().is_none_or(|last| last.host.as_str() != host) {
-                hosts.push(HostProjects { host: Host::new(host), projects: Vec::new() });
-            }
-            if let Some(last) = hosts.last_mut().filter(|_| !project.is_empty()) {
-                last.projects.push(project.to_owned());
-            }
-        }
-        Ok(hosts)
+        let rows = self.read(HOSTS, Vec::new()).await?;
+        let rows = rows.iter().map(|row| Ok((get(row, "host")?, get(row, "project")?)));
+        Ok(HostProjects::from_rows(rows.collect::<Result<Vec<_>, StoreError>>()?))
     }
 
     /// A page of changes. The newest cursor and the floor are of the same moment.
@@ -185,8 +177,26 @@ impl Reader {
         oldest.map(rows::time).transpose()
     }
 
-    /// Forgets asks, a few at a time, and then the changes of days on which nothing is left to replay.
-    pub(super) async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
+    /// Forgets what was settled before the newest settled asks that have so many bytes together.
+    pub(super) async fn shrink(&self, most: u64) -> Result<usize, StoreError> {
+        let query = format!(
+            "SELECT max(settled_at) AS newest FROM (
+                 SELECT settled_at, sum(size) OVER (ORDER BY settled_at DESC) AS bytes FROM (
+                     SELECT settled_at, {SIZE} + octet_length(asks.detail) AS size FROM answerback.asks
+                     WHERE namespace = $1 AND outcome IS NOT NULL
+                 ) AS sized
+             ) AS summed WHERE bytes > $2"
+        );
+        let rows = self.read(&query, vec![i64::try_from(most).unwrap_or(i64::MAX).into()]).await?;
+        let newest: Option<i64> = rows.first().map(|row| get(row, "newest")).transpose()?.flatten();
+        match newest {
+            Some(newest) => self.forget(rows::time(newest + 1)?).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Forgets asks, a few at a time.
+    async fn forget(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
         let forget = "DELETE FROM answerback.asks WHERE id IN (
                           SELECT id FROM answerback.asks WHERE namespace = $1 AND outcome IS NOT NULL AND settled_at < $2
                           ORDER BY settled_at LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING id";
@@ -196,9 +206,14 @@ impl Reader {
             let some = self.write(forget, values).await?.len();
             purged += some;
             if some < usize::try_from(PURGED_AT_ONCE).unwrap_or_default() {
-                break;
+                return Ok(purged);
             }
         }
+    }
+
+    /// Forgets asks, and then the changes of days on which nothing is left to replay.
+    pub(super) async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
+        let purged = self.forget(settled_before).await?;
         let forget =
             "DELETE FROM answerback.firsts WHERE namespace = $1 AND at < clock_timestamp() - interval '7 days'";
         self.write(forget, Vec::new()).await?;

@@ -211,6 +211,15 @@ pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option
     connection.query_row(oldest, [], |row| time(row, 0))
 }
 
+/// Forgets the asks that were settled first, at most so many, if the file has more than `most` bytes. Pages that are free do not count:
+/// they are used again before the file grows.
+pub(super) fn shrink(connection: &Connection, most: u64, at_once: usize) -> rusqlite::Result<usize> {
+    let used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+    let used: i64 = connection.query_row(used, [], |row| row.get(0))?;
+    let is_too_large = u64::try_from(used).is_ok_and(|used| used > most);
+    if is_too_large { purge(connection, Timestamp::MAX, at_once) } else { Ok(0) }
+}
+
 /// Forgets asks that were settled before a time, the oldest first, at most so many. Their events and what is searched go with them.
 pub(super) fn purge(connection: &Connection, settled_before: Timestamp, most: usize) -> rusqlite::Result<usize> {
     let due: Vec<AskId> = connection

@@ -3,7 +3,6 @@
 
 use rusqlite::Connection;
 
-use crate::ask::Host;
 use crate::store::HostProjects;
 
 /// Writes the machine of an ask that is put into the index.
@@ -31,18 +30,8 @@ pub(super) fn write_all(connection: &Connection) -> rusqlite::Result<()> {
 /// next, not from ask to ask. It reads the few others.
 pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<HostProjects>> {
     let mut statement = connection.prepare_cached(PROJECTS)?;
-    let mut rows = statement.query([])?;
-    let mut hosts: Vec<HostProjects> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (host, project): (String, String) = (row.get(0)?, row.get(1)?);
-        if hosts.last().is_none_or(|last| last.host.as_str() != host) {
-            hosts.push(HostProjects { host: Host::new(&host), projects: Vec::new() });
-        }
-        if let Some(last) = hosts.last_mut().filter(|_| !project.is_empty()) {
-            last.projects.push(project);
-        }
-    }
-    Ok(hosts)
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<_>, _>>()?;
+    Ok(HostProjects::from_rows(rows))
 }
 
 pub(super) const PROJECTS: &str = "

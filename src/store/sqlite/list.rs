@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::ask::{Ask, AskId};
-use crate::store::{AskPage, Filter, StateFilter};
+use crate::ask::{Ask, AskId, searched_text};
+use crate::store::{AskPage, Filter, MAX_LIST_BYTES, StateFilter};
 
 use super::row::{ask, to_word};
 use super::search::{self, Search};
@@ -15,8 +15,30 @@ use super::search::{self, Search};
 /// soon.
 const FEW: i64 = 2_000;
 
-/// A row of a list: its id, and its ask, unless that cannot be read.
-pub(super) type Found = (AskId, Option<Arc<Ask>>);
+/// What was read of the asks that fit.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The id of each ask, and the ask, unless it cannot be read.
+    pub(super) rows: Vec<(AskId, Option<Arc<Ask>>)>,
+    /// If it was too much to read all: the oldest ask up to which none is missing.
+    pub(super) complete_to: Option<AskId>,
+}
+
+impl Found {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.rows.append(&mut other.rows);
+        self.complete_to = self.complete_to.max(other.complete_to);
+    }
+
+    /// The same in the order of a list, at most so many, up to where none is missing.
+    pub(super) fn newest_first(mut self, limit: usize) -> Self {
+        self.rows.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+        self.rows.dedup_by_key(|(id, _)| *id);
+        self.rows.retain(|(id, _)| self.complete_to.is_none_or(|oldest| *id >= oldest));
+        self.rows.truncate(limit);
+        self
+    }
+}
 
 /// A page of the asks that fit, and whether the search index is damaged. An ask that cannot be read must not hide the others: it is counted.
 pub(super) fn page(connection: &Connection, filter: &Filter) -> rusqlite::Result<(AskPage, bool)> {
@@ -24,9 +46,9 @@ pub(super) fn page(connection: &Connection, filter: &Filter) -> rusqlite::Result
     // One more than fits tells whether there is another page.
     let limit = filter.limit.saturating_add(1);
     let Search { found, index_is_damaged } = search::find(connection, filter, &conditions, limit)?;
-    let more = found.len() > filter.limit;
+    let more = found.rows.len() > filter.limit || found.complete_to.is_some();
     let mut page = AskPage::default();
-    for (id, ask) in found.into_iter().take(filter.limit) {
+    for (id, ask) in found.rows.into_iter().take(filter.limit) {
         page.next = more.then_some(id);
         match ask {
             Some(ask) => page.asks.push(ask),
@@ -36,21 +58,33 @@ pub(super) fn page(connection: &Connection, filter: &Filter) -> rusqlite::Result
     Ok((page, index_is_damaged))
 }
 
-/// Reads the rows of a statement whose last value is the most rows there may be.
+/// Reads the rows of a statement, newest first, until there are `limit` of them or they are large enough for a page. The last value of the
+/// statement is the most rows there may be. If there is a text, only asks with this text in their questions count.
 pub(super) fn read(
     connection: &Connection,
     statement: &str,
     values: Vec<Value>,
     limit: usize,
-) -> rusqlite::Result<Vec<Found>> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    text: &str,
+) -> rusqlite::Result<Found> {
+    let most = if text.is_empty() { i64::try_from(limit).unwrap_or(i64::MAX) } else { i64::MAX };
     let mut statement = connection.prepare_cached(statement)?;
-    let mut rows = statement.query(params_from_iter(values.into_iter().chain([limit.into()])))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    let mut rows = statement.query(params_from_iter(values.into_iter().chain([most.into()])))?;
+    let fits = |ask: &Ask| text.is_empty() || searched_text(Some(&ask.questions), None).contains(text);
+    let (mut found, mut bytes) = (Found::default(), 0);
+    while found.rows.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        if bytes > MAX_LIST_BYTES {
+            found.complete_to = found.rows.last().map(|(id, _)| *id);
+            break;
+        }
         let id = AskId(row.get(0)?);
-        let read = ask(row).inspect_err(|error| tracing::error!(id = id.0, %error, "a question is damaged"));
-        found.push((id, read.ok().map(Arc::new)));
+        let read = ask(row).inspect_err(|error| tracing::error!(id = id.0, %error, "a question is damaged")).ok();
+        if read.as_ref().is_none_or(fits) {
+            bytes += read.as_ref().map_or(0, Ask::weight);
+            found.rows.push((id, read.map(Arc::new)));
+        }
     }
     Ok(found)
 }

@@ -55,6 +55,8 @@ pub(super) use source::Source;
 
 /// The most asks that are forgotten in one job: a few milliseconds.
 const PURGED_AT_ONCE: usize = 100;
+/// The same if the store is too large. Then they may be large, too.
+const FORGOTTEN_AT_ONCE: usize = 16;
 
 /// See [`super::Opening`].
 #[derive(Debug)]
@@ -309,6 +311,20 @@ impl Sqlite {
             purged += some;
             if some < PURGED_AT_ONCE {
                 return Ok(purged);
+            }
+        }
+    }
+
+    pub(super) async fn shrink(&self, most: u64) -> Result<usize, StoreError> {
+        let mut forgotten = 0;
+        loop {
+            let some = self
+                .owner
+                .call(true, move |context| Ok(asks::shrink(context.connection, most, FORGOTTEN_AT_ONCE)?))
+                .await?;
+            forgotten += some;
+            if some == 0 {
+                return Ok(forgotten);
             }
         }
     }

@@ -4,7 +4,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::ask::{folded, searched_text};
+use crate::ask::folded;
 use crate::store::{Filter, StateFilter};
 
 use super::error::may_be_index_damage;
@@ -15,7 +15,7 @@ use super::row::{COLUMNS, to_word};
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Search {
-    pub(super) found: Vec<Found>,
+    pub(super) found: Found,
     /// Everything was found, but not by the index, which should be built anew.
     pub(super) index_is_damaged: bool,
 }
@@ -42,9 +42,9 @@ pub(super) fn find(
         // All asks fit, or all since some time.
         let mut found = looking.in_order()?;
         if filter.opened_since.is_some() {
-            found.append(&mut looking.unindexed(filter.state)?);
+            found.append(looking.unindexed(filter.state)?);
         }
-        return Ok(Search { found: newest_first(found, limit), index_is_damaged: false });
+        return Ok(Search { found: found.newest_first(limit), index_is_damaged: false });
     }
     let (mut found, index_is_damaged) = match looking.in_index(expression, host) {
         Err(error) if may_be_index_damage(&error) => {
@@ -53,15 +53,8 @@ pub(super) fn find(
         }
         found => (found?, false),
     };
-    found.append(&mut looking.unindexed(filter.state)?);
-    Ok(Search { found: newest_first(found, limit), index_is_damaged })
-}
-
-fn newest_first(mut found: Vec<Found>, limit: usize) -> Vec<Found> {
-    found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
-    found.dedup_by_key(|(id, _)| *id);
-    found.truncate(limit);
-    found
+    found.append(looking.unindexed(filter.state)?);
+    Ok(Search { found: found.newest_first(limit), index_is_damaged })
 }
 
 struct Looking<'a> {
@@ -74,13 +67,13 @@ struct Looking<'a> {
 
 impl Looking<'_> {
     /// All asks, by their ids.
-    fn in_order(&self) -> rusqlite::Result<Vec<Found>> {
+    fn in_order(&self) -> rusqlite::Result<Found> {
         let values = self.bounds(self.conditions.from).into_iter().chain(self.conditions.values()).collect();
-        read(self.connection, &in_order(self.conditions), values, self.limit)
+        read(self.connection, &in_order(self.conditions), values, self.limit, "")
     }
 
     /// Settled asks that the index proposes: for an expression, or of a machine, or both.
-    fn in_index(&self, expression: Option<String>, host: Option<&str>) -> rusqlite::Result<Vec<Found>> {
+    fn in_index(&self, expression: Option<String>, host: Option<&str>) -> rusqlite::Result<Found> {
         let statement = match (&expression, host) {
             (Some(_), Some(_)) => in_index(self.conditions, OF_HOST),
             (Some(_), None) => in_index(self.conditions, ""),
@@ -89,36 +82,31 @@ impl Looking<'_> {
         let text = expression.is_some().then(|| self.text.to_owned());
         let values = [host.map(ToOwned::to_owned), expression, text].into_iter().flatten().map(Value::from);
         let values = values.chain(self.bounds(self.conditions.from)).chain(self.conditions.values()).collect();
-        read(self.connection, &statement, values, self.limit)
+        read(self.connection, &statement, values, self.limit, "")
     }
 
     /// The same asks without the index.
-    fn in_texts(&self) -> rusqlite::Result<Vec<Found>> {
+    fn in_texts(&self) -> rusqlite::Result<Found> {
         self.with_text(&in_texts("texts", self.conditions), self.conditions.from)
     }
 
     /// Asks that are not in the index.
-    fn unindexed(&self, state: StateFilter) -> rusqlite::Result<Vec<Found>> {
-        let mut found = Vec::new();
+    fn unindexed(&self, state: StateFilter) -> rusqlite::Result<Found> {
+        let mut found = Found::default();
         if state != StateFilter::Open {
             found = self.with_text(&in_texts("waiting", self.conditions), 0)?;
         }
         if state != StateFilter::Settled {
             let values = self.bounds(0).into_iter().chain(self.conditions.values()).collect();
-            // There is no text of an open ask to look at before it is read, so all of them are read.
-            let limit = if self.text.is_empty() { self.limit } else { usize::MAX };
-            let mut open = read(self.connection, &open(self.conditions), values, limit)?;
-            open.retain(|(_, ask)| {
-                ask.as_ref().is_none_or(|ask| searched_text(Some(&ask.questions), None).contains(self.text))
-            });
-            found.append(&mut open);
+            // There is no text of an open ask to look at before it is read.
+            found.append(read(self.connection, &open(self.conditions), values, self.limit, self.text)?);
         }
         Ok(found)
     }
 
-    fn with_text(&self, statement: &str, from: i64) -> rusqlite::Result<Vec<Found>> {
+    fn with_text(&self, statement: &str, from: i64) -> rusqlite::Result<Found> {
         let values = [self.text.to_owned().into()].into_iter().chain(self.bounds(from)).chain(self.conditions.values());
-        read(self.connection, statement, values.collect(), self.limit)
+        read(self.connection, statement, values.collect(), self.limit, "")
     }
 
     /// The first id, and the one after the last, in the order of the statements below.
