@@ -131,8 +131,8 @@ async function list(filter, most, signal) {
   const page = (more) => get(`/v1/asks?${new URLSearchParams({ ...filter, ...more })}`, signal());
   const whole = await page({});
   while (whole.next !== null && whole.asks.length < most) {
-    const limit = most === Infinity ? {} : { limit: String(most - whole.asks.length) };
-    const { asks, next, damaged = 0 } = await page({ before: String(whole.next), ...limit });
+    const before = String(whole.next);
+    const { asks, next, damaged = 0 } = await page(most === Infinity ? { before } : { before, limit: String(most - whole.asks.length) });
     whole.asks.push(...asks);
     whole.next = next;
     whole.damaged = (whole.damaged ?? 0) + damaged;

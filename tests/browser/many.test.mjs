@@ -38,6 +38,16 @@ scenario("wide: asks are listed the longest waiting first, and the chosen one is
   await rows(page).nth(3).waitFor();
 });
 
+scenario("wide: all asks are listed, however large they are", async (world) => {
+  const large = { ...DATABASE, options: [{ label: "A", description: "x".repeat(900_000) }, { label: "B", description: "" }] };
+  for (const number of [1, 2, 3, 4]) await world.ask([numbered(number, large)], { session: `session-${number}` });
+  const list = await world.get("/v1/asks");
+  assert.ok(list.asks.length < 4 && list.next !== null, "the list has several pages");
+  const page = await world.page({ wide: true });
+  await rows(page).nth(3).waitFor();
+  assert.deepEqual(await page.locator(".index .row-text").allTextContents(), ["Question 1?", "Question 2?", "Question 3?", "Question 4?"]);
+});
+
 scenario("wide: after a choice the next one is there, and Undo in the list takes the choice back", async (world) => {
   const first = await ask(world, 1);
   const second = await ask(world, 2);

@@ -24,6 +24,21 @@ scenario("typescript: a program asks, and a person answers", async (world) => {
   assert.deepEqual((await client.list({ state: "settled", outcome: "answered" })).asks, [answered]);
 });
 
+scenario("typescript: all open asks are one list, however large they are", async (world) => {
+  const client = await world.client();
+  const stop = new AbortController();
+  const wanted = ["1?", "2?", "3?", "4?"];
+  const large = (question) => ({ question, header: "Pick", options: [{ label: "A", description: "x".repeat(900_000) }] });
+  const asking = wanted.map((question) => client.ask({ questions: [large(question)] }, { signal: stop.signal }).catch(() => {}));
+  for (const question of wanted) await opened(client, question);
+  const { asks, next } = await client.list();
+  assert.deepEqual([asks.map((ask) => ask.questions[0].question).sort(), next], [wanted, null]);
+  const page = await client.list({ limit: 4 });
+  assert.ok(page.asks.length < 4 && page.next !== null);
+  stop.abort();
+  await Promise.all(asking);
+});
+
 scenario("typescript: asks are dismissed and released", async (world) => {
   const client = await world.client();
   const [first, second] = ["First?", "Second?"].map((question) => client.ask({ questions: [yesOrNo(question)] }));

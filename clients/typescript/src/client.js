@@ -37,7 +37,9 @@ export class Answerback {
     const { state = "open", limit, since, wait, ...rest } = filter;
     // All open asks are one list. What changes meanwhile comes after the cursor of the first page.
     while (state === "open" && limit === undefined && list.next !== null) {
-      const { asks, next } = await this.#get(ASKS, { ...rest, before: list.next }, signal);
+      /** @type {import("../index.d.ts").ListFilter} */
+      const page = { ...rest, before: list.next };
+      const { asks, next } = await this.#get(ASKS, page, signal);
       list.asks.push(...asks);
       list.next = next;
     }

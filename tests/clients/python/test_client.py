@@ -7,7 +7,7 @@ import unittest
 from contextlib import suppress
 from typing import Any, AsyncIterator, Dict, List, Optional
 
-from answerback import Answerback, AnswerbackError, Ask, Decision, ToolCall, WatchEvent, first_decision
+from answerback import Answerback, AnswerbackError, Ask, Decision, Question, ToolCall, WatchEvent, first_decision
 from world import Wire, WorldCase, opened, soon, until, yes_or_no
 
 DEPLOY = "Deploy to production?"
@@ -40,6 +40,21 @@ class Asks(WorldCase):
         self.assertEqual(outcome["by"], {"channel": "socket", "agent": "answerback-python/0.1.0"})
         self.assertEqual((await client.list())["asks"], [])
         self.assertEqual((await client.list(state="settled", outcome="answered"))["asks"], [answered])
+
+    async def test_all_open_asks_are_one_list_however_large_they_are(self) -> None:
+        client = self.client()
+        wanted = ["1?", "2?", "3?", "4?"]
+        large: Question = {**yes_or_no(""), "options": [{"label": "A", "description": "x" * 900_000}]}
+        asking = [asyncio.ensure_future(client.ask([{**large, "question": text}])) for text in wanted]
+        for text in wanted:
+            await opened(client, text)
+        found = await client.list()
+        self.assertEqual(sorted(ask["questions"][0]["question"] for ask in found["asks"]), wanted)
+        self.assertIsNone(found["next"])
+        self.assertIsNotNone((await client.list(limit=4))["next"])
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
 
     async def test_asks_are_dismissed_and_released(self) -> None:
         client = self.client()
