@@ -19,6 +19,7 @@ use crate::store::{Filter, StateFilter};
 use super::App;
 use super::extract::{Json, Key, Params};
 use super::query::{Directory, HostName, Id, PageSize, Position, SearchText, Seconds, SessionName};
+use super::room::Room;
 
 const DEFAULT_PAGE: usize = 100;
 
@@ -151,15 +152,21 @@ pub(super) async fn list(
 
 /// Lists the projects that have asks, open or settled.
 ///
-/// A directory on one host is another project than the same directory on another host. `hosts` tells them apart.
+/// A directory on one host is another project than the same directory on another host. `hosts` tells them apart. If their names have
+/// over 1 MiB together, the last ones are left out.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/projects", operation_id = "listProjects", tag = "asks", responses(
     (status = 200, body = ProjectList, description = "The directories of the projects"))))]
 pub(super) async fn projects(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Result<JsonReply<ProjectList>, Problem> {
-    let hosts = app.inbox.hosts(caller.rights()).await?;
-    let projects = app.inbox.projects(caller.rights()).await?;
+    let mut hosts = app.inbox.hosts(caller.rights()).await?;
+    let mut projects = app.inbox.projects(caller.rights()).await?;
+    let (mut room, mut room_for_hosts) = (Room::default(), Room::default());
+    projects.retain(|project| room.takes(project.len()));
+    for host in &mut hosts {
+        host.projects.retain(|project| room_for_hosts.takes(project.len()));
+    }
     let here = app.inbox.host().as_str().to_owned();
     Ok(JsonReply(ProjectList { projects, hosts: hosts.into_iter().map(Into::into).collect(), here }))
 }

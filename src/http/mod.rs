@@ -32,6 +32,7 @@ mod problem;
 mod query;
 mod reach;
 mod refusals;
+mod room;
 mod routes;
 mod sessions;
 mod setup;

@@ -15,19 +15,24 @@ use crate::inbox::{self, Inbox};
 use crate::store::Role;
 
 use super::App;
+use super::room::Room;
 
 /// Lists the sessions of agents: those that work, wait or are idle, and those that have ended within the last hour.
 ///
 /// What their hooks report is all that is known about them. So a session is listed from its first call on, and after a restart of the
-/// daemon from its next call on.
+/// daemon from its next call on. If the sessions have over 1 MiB of text together, the least active ones are left out.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/sessions", operation_id = "listSessions", tag = "sessions", responses(
     (status = 200, body = SessionList, description = "The sessions, the most active first"))))]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<SessionList>, Problem> {
-    let mut sessions = Vec::new();
+    let (mut sessions, mut room) = (Vec::new(), Room::default());
     for session in app.inbox.sessions(caller.rights()) {
+        let keys: usize = session.asks.iter().map(|key| key.as_str().len()).sum();
+        if !room.takes(session.id.len() + session.project.as_ref().map_or(0, String::len) + keys) {
+            break;
+        }
         let recorded = match &session.records {
             Some(records) => app.bridge.recorded(records.clone(), &session.id).await,
             None => Default::default(),
