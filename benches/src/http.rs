@@ -79,6 +79,20 @@ impl Conn {
         self.call("GET", path, "")
     }
 
+    /// All open asks, page after page. Other daemons have one page.
+    pub fn open_asks(&mut self) -> io::Result<Vec<Reply>> {
+        let mut pages = vec![self.get("/v1/asks")?];
+        // `next` comes after the asks, near the end.
+        while let Some(next) = pages.last().and_then(|page| {
+            let tail = String::from_utf8_lossy(&page.body[page.body.len().saturating_sub(128)..]);
+            let (_, next) = tail.rsplit_once("\"next\":")?;
+            next.split([',', '}']).next()?.parse::<u64>().ok()
+        }) {
+            pages.push(self.get(&format!("/v1/asks?before={next}"))?);
+        }
+        Ok(pages)
+    }
+
     /// Reads the next reply.
     pub fn read(&mut self) -> io::Result<Reply> {
         let end = self.read_until(b"\r\n\r\n", 0)?;

@@ -35,7 +35,7 @@ pub fn measure(lab: &Lab, fleets: &[Fleet], facts: &mut Facts, section: &mut Sec
         for (((_, hub), times), size) in hubs.iter().zip(&mut times).zip(&mut sizes) {
             let mut conn = hub.connect();
             let started = Instant::now();
-            *size = conn.get("/v1/asks").unwrap().expect(200).body.len();
+            *size = conn.open_asks().unwrap().into_iter().map(|page| page.expect(200).body.len()).sum();
             times.push_since(started);
         }
     }
