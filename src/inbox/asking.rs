@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::SignedDuration;
 
 use crate::access::Caller;
-use crate::ask::{Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name, is_reserved};
+use crate::ask::{
+    Ask, AskKey, Kind, NewAsk, OnTimeout, Origin, Question, Questions, Topic, harmless_name, is_reserved,
+};
 use crate::registry::Asker;
 use crate::store::{Role, StoreError};
 

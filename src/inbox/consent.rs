@@ -54,7 +54,7 @@ impl Inbox {
 
     /// Succeeds if a device has allowed this request of this process. Otherwise a device is asked. `action` says what the request does.
     pub async fn need_consent(&self, action: &str, details: Map<String, Value>, by: &Caller) -> Result<(), Refusal> {
-        let new = to_ask(action, details, by.process().unwrap_or_default())?;
+        let new = to_ask(action, details, by.process().unwrap_or_default(), self.store.now())?;
         if let Some(ask) = self.registry.get(&new.key).await?
             && let Some(settlement) = &ask.settlement
             && self.store.now().duration_since(settlement.at) < GOOD_FOR
@@ -79,7 +79,7 @@ fn is_granted(ask: &Ask, settlement: &Settlement) -> bool {
 }
 
 /// The same request of the same process has the same key. So nobody else can use its consent.
-fn to_ask(action: &str, details: Map<String, Value>, process: i32) -> Result<NewAsk, Refusal> {
+fn to_ask(action: &str, details: Map<String, Value>, process: i32, now: Timestamp) -> Result<NewAsk, Refusal> {
     let mut shown: String = Value::from(details.clone()).to_string();
     if shown.len() > MAX_SHOWN {
         return Err(Refusal::TooLong { what: "request", limit: MAX_SHOWN });
@@ -119,7 +119,7 @@ fn to_ask(action: &str, details: Map<String, Value>, process: i32) -> Result<New
         project: None,
         topic,
         detail: String::new(),
-        expires_at: Timestamp::now().checked_add(GOOD_FOR).ok(),
+        expires_at: now.checked_add(GOOD_FOR).ok(),
         on_timeout: OnTimeout::Native,
         racing: false,
         digest: Some(digest),

@@ -70,7 +70,7 @@ fn look(world: &Arc<World>, model: &Arc<Model>, chance: &Chance) {
 fn answers(ask: &Value, call: &str) -> [String; 2] {
     let number: usize = call.rsplit("__t").next().and_then(|number| number.parse().ok()).unwrap_or_default();
     if ask["kind"] == "permission" {
-        return [0, 1].map(|_| if number % 2 == 0 { "Allow once" } else { "Deny" }.to_owned());
+        return [0, 1].map(|_| if number.is_multiple_of(2) { "Allow once" } else { "Deny" }.to_owned());
     }
     [0, 1].map(|rival| ask["questions"][0]["options"][(number + rival) % 3]["label"].as_str().unwrap().to_owned())
 }

@@ -63,8 +63,8 @@ pub(super) async fn a_page_of_a_list_is_bounded_in_bytes_and_the_pages_make_up_a
     let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(400_000)}]}]);
     let mut opened = Vec::new();
     for n in 0..10 {
-        let questions = serde_json::from_value(question.clone()).unwrap();
-        let ask = world.open_new(NewAsk { questions, ..new_ask(&format!("s{n}__t")) }).await;
+        let topic = Topic::of_questions(serde_json::from_value(question.clone()).unwrap());
+        let ask = world.open_new(NewAsk { topic, ..new_ask(&format!("s{n}__t")) }).await;
         if n % 3 > 0 {
             world.settle(ask.id, Outcome::Released).await;
         }
@@ -333,8 +333,8 @@ pub(super) async fn too_much_is_forgotten_the_oldest_first_and_open_asks_never(w
     let question = json!([{"question": "Which?", "options": [{"label": "A", "preview": "x".repeat(200_000)}]}]);
     let now = whole_milliseconds(Timestamp::now());
     for n in 0..40 {
-        let questions = serde_json::from_value(question.clone()).unwrap();
-        let ask = world.open_new(NewAsk { questions, ..new_ask(&format!("s{n}__t")) }).await;
+        let topic = Topic::of_questions(serde_json::from_value(question.clone()).unwrap());
+        let ask = world.open_new(NewAsk { topic, ..new_ask(&format!("s{n}__t")) }).await;
         if n > 0 {
             let at = now + SignedDuration::from_secs(n);
             world.store.settle(ask.id, Settlement { at, ..settlement(Outcome::Released) }).await.unwrap();
