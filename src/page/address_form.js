@@ -72,7 +72,7 @@ export class AddressForm {
       h(
         "section",
         { class: "question" },
-        h("div", { class: "asked" }, h("span", { class: "chip" }, "Address"), h("h2", { class: "text", dir: "auto" }, prose(message || "Open this address?")), h("p", { class: "hint" }, "From the MCP server ", h("bdi", {}, code(server)))),
+        h("div", { class: "asked" }, h("h2", { class: "text", dir: "auto" }, prose(message || "Open this address?")), h("p", { class: "hint" }, "From the MCP server ", h("bdi", {}, code(server)))),
         h("pre", { class: "exact", tabindex: 0, "aria-label": "Address" }, code(url)),
         h("div", { class: "address-actions" }, address && this.#open, h("p", { class: "hint" }, address ? "Do what the server asks there, then accept." : "This is not a web address, so the page does not open it.")),
         this.#fault,

@@ -29,6 +29,9 @@ export class Problem extends Error {
 /** The daemon does not run, or the network does not reach it. */
 export class Unreachable extends Error {}
 
+/** Who is signed in, as long as this page lasts. Another tab may sign in somebody else: then this page is not theirs. */
+let token = lasting.get(TOKEN);
+
 /** @type {() => void} */
 let signedOut = () => {};
 /** @type {() => void} */
@@ -50,18 +53,31 @@ export function onSignedIn(listener) {
   signedIn = listener;
 }
 
-export function isSignedIn() {
-  return lasting.get(TOKEN) !== null;
+export const isSignedIn = () => token !== null;
+
+/** A name for who is signed in, to tell what is theirs. It is too little of the token to be of use to anybody. */
+export const owner = () => token?.slice(0, 12) ?? "";
+
+/** @param {string} given */
+function signIn(given) {
+  token = given;
+  lasting.set(TOKEN, given);
 }
 
-/** @param {string} token */
-function signIn(token) {
-  lasting.set(TOKEN, token);
+/** Nobody is signed in any more. */
+function leave() {
+  if (lasting.get(TOKEN) === token) lasting.remove(TOKEN);
+  token = null;
+  signedOut();
 }
 
 // A sign-in or sign-out in another tab counts here too.
 addEventListener("storage", ({ key }) => {
-  if (key === TOKEN || key === null) isSignedIn() ? signedIn() : signedOut();
+  const now = lasting.get(TOKEN);
+  if ((key !== TOKEN && key !== null) || now === token) return;
+  if (now === null) leave();
+  else if (token === null) signedIn();
+  else location.reload();
 });
 
 /**
@@ -70,7 +86,7 @@ addEventListener("storage", ({ key }) => {
  * @returns {Promise<Response>}
  */
 async function request(path, options = {}) {
-  const token = lasting.get(TOKEN);
+  const mine = token;
   /** @type {Record<string, string>} */
   const authorization = token ? { authorization: `Bearer ${token}` } : {};
   let response;
@@ -81,13 +97,7 @@ async function request(path, options = {}) {
   }
   learn(response.headers.get("date"));
   if (response.ok) return response;
-  if (response.status === 401) {
-    const current = lasting.get(TOKEN);
-    // Another tab may have signed in since.
-    if (current !== null && current !== token) return request(path, options);
-    lasting.remove(TOKEN);
-    signedOut();
-  }
+  if (response.status === 401 && mine === token) leave();
   throw new Problem(response.status, await response.json().catch(() => ({})));
 }
 
@@ -250,8 +260,7 @@ export async function awaitPairing(claim) {
 /** Tells the daemon to forget this browser. */
 export async function signOut() {
   await post("/v1/sign-out", {}).catch(() => {});
-  lasting.remove(TOKEN);
-  signedOut();
+  leave();
 }
 
 /**

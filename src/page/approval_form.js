@@ -15,7 +15,6 @@ export class ApprovalForm {
   isApproval = true;
   sendsItself = false;
   aside = h("button", { type: "button", class: "quiet", on: { click: () => this.#toggleEditor() } });
-  /** Stands beside the name of the kind. */
   editedMark = h("span", { class: "chip warn", hidden: true }, "edited");
   #element = h("div", { class: "form" });
   /** @type {Parts | null} */

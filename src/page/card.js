@@ -6,7 +6,7 @@ import { ended } from "./ended.js";
 import { Foot } from "./foot.js";
 import { Head, surroundings } from "./head.js";
 import { firstLine } from "./inline.js";
-import { cardName, formOf, kindKey, text } from "./kinds.js";
+import { cardName, formOf, guarded, kindKey, text } from "./kinds.js";
 import { Row } from "./row.js";
 import { says, Sending } from "./sending.js";
 import { age, deadline, mode } from "./words.js";
@@ -68,12 +68,23 @@ export class Card {
       refused: (problem) => this.#failed(problem),
       answer: () => this.form.answer(),
     });
-    this.form = this.#newForm();
-    this.foot = this.#newFoot();
     this.row = new Row(ask, { open: () => this.listener.opened(this), undo: () => this.undo() });
     this.element = h("article", { class: "card", tabindex: -1, "data-key": ask.key, "aria-label": `${cardName(ask)}. ${firstLine(text(ask))}` });
+    this.form = this.#newForm();
+    this.foot = this.#newFoot();
     this.#showRow();
     this.tick();
+  }
+
+  /** Begins with the draft that is saved. */
+  #begin() {
+    this.form = this.#newForm();
+    this.foot = this.#newFoot();
+  }
+
+  /** Builds the form. That comes to light now if the page cannot show what the ask is about. */
+  #build() {
+    guarded(this.ask, () => void this.form.element, () => this.#begin());
   }
 
   #newForm() {
@@ -149,6 +160,7 @@ export class Card {
     this.isExpanded = true;
     this.shownAt = performance.now();
     this.element.classList.add("expanded");
+    this.#build();
     if (!this.#head) {
       this.#head = new Head(this.ask, this.#deadline, this.#age);
       if (this.ask.origin === "claude-code") void this.#learnSurroundings(this.#head);
@@ -207,8 +219,8 @@ export class Card {
     const fields = () => /** @type {HTMLElement[]} */ ([...this.element.querySelectorAll("textarea, input")]);
     const { hasFocus } = this;
     const field = fields().findIndex((each) => each === document.activeElement);
-    this.form = this.#newForm();
-    this.foot = this.#newFoot();
+    this.#begin();
+    this.#build();
     if (this.isExpanded) this.#showForm();
     this.#showActions();
     if (field >= 0) fields()[field]?.focus({ preventScroll: true });

@@ -1,8 +1,12 @@
-// Drafts belong to an ask. Every tab of this browser has them, until the ask is settled. Only a form knows what is in its part of a draft.
+// Drafts belong to an ask, and to who is signed in: nobody else sees them. Every tab of this browser has them, until the ask is settled. Only
+// a form knows what is in its part of a draft.
 
+import { owner } from "./api.js";
 import { lasting } from "./storage.js";
 
 const PREFIX = "answerback.draft.";
+/** Where the drafts of this person are. */
+const mine = () => `${PREFIX}${owner()}.`;
 
 /** @typedef {{ form: unknown, reason: string }} Draft `form` is null if there is nothing in it; `reason` is that of a dismissal */
 /** @typedef {{ id: number, key: string }} Owner the ask that a draft belongs to */
@@ -19,7 +23,7 @@ export function load(ask) {
 /** @param {number} id @returns {Partial<Draft & Owner>} */
 function saved(id) {
   try {
-    return JSON.parse(lasting.get(PREFIX + id) ?? "{}");
+    return JSON.parse(lasting.get(mine() + id) ?? "{}");
   } catch {
     return {};
   }
@@ -31,21 +35,22 @@ function saved(id) {
  */
 export function save(ask, draft) {
   if (draft.form === null && !draft.reason.trim()) forget(ask);
-  else lasting.set(PREFIX + ask.id, JSON.stringify({ ...draft, key: ask.key }));
+  else lasting.set(mine() + ask.id, JSON.stringify({ ...draft, key: ask.key }));
 }
 
 /** @param {Owner} owner */
 export function forget({ id }) {
-  lasting.remove(PREFIX + id);
+  lasting.remove(mine() + id);
 }
 
-export function forgetAll() {
-  owners().forEach(forget);
+/** Removes what was left by others; by all, if nobody is signed in. */
+export function forgetOthers() {
+  for (const key of lasting.keys()) if (key.startsWith(PREFIX) && !(owner() && key.startsWith(mine()))) lasting.remove(key);
 }
 
 /** All asks that have a draft. @returns {Owner[]} */
 export function owners() {
-  const ids = lasting.keys().filter((key) => key.startsWith(PREFIX)).map((key) => Number(key.slice(PREFIX.length)));
+  const ids = lasting.keys().filter((key) => key.startsWith(mine())).map((key) => Number(key.slice(mine().length)));
   return ids.map((id) => ({ id, key: saved(id).key ?? "" }));
 }
 
@@ -55,5 +60,5 @@ export function owners() {
  * @param {(id: number) => void} changed
  */
 export function onChange(changed) {
-  addEventListener("storage", ({ key, newValue }) => newValue !== null && key?.startsWith(PREFIX) && changed(Number(key.slice(PREFIX.length))));
+  addEventListener("storage", ({ key, newValue }) => newValue !== null && key?.startsWith(mine()) && changed(Number(key.slice(mine().length))));
 }

@@ -2,8 +2,7 @@
 
 import { h, icon } from "./dom.js";
 import { askerName } from "./hosts.js";
-import { firstLine, inline } from "./inline.js";
-import { text, verdict } from "./kinds.js";
+import { line, verdict } from "./kinds.js";
 import { code, prose } from "./visible.js";
 import { ending } from "./words.js";
 
@@ -28,8 +27,8 @@ export function ended(ask, isMine, unsent, close) {
       "span",
       { class: "ended-text" },
       h("span", { class: "ended-how" }, h("bdi", {}, askerName(ask)), ` · ${how}`),
-      exact ? h("code", { class: "ended-exact" }, code(exact)) : h("span", { class: "ended-asked", dir: "auto" }, inline(firstLine(text(ask)))),
-      ...lines.map((line) => h("span", { class: "ended-answer", dir: "auto" }, prose(line))),
+      exact ? h("code", { class: "ended-exact" }, code(exact)) : h("span", { class: "ended-asked", dir: "auto" }, line(ask)),
+      ...lines.map((said) => h("span", { class: "ended-answer", dir: "auto" }, prose(said))),
       receipt && h("span", { class: hasChanged ? "receipt changed" : "receipt" }, icon(hasChanged ? "warning" : "check"), hasChanged ? "changed on the way" : "received by Claude"),
     ),
     h("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: close } }, icon("close")),

@@ -4,6 +4,7 @@ import { context } from "./api.js";
 import { clamp } from "./clamp.js";
 import { fill, h, icon } from "./dom.js";
 import { hostMark } from "./hosts.js";
+import { kindMark } from "./kinds.js";
 import { markdown } from "./markdown.js";
 import { mode, projectName } from "./words.js";
 
@@ -31,7 +32,7 @@ export class Head {
     this.ask = ask;
     const { project, session } = ask;
     const name = h("span", { class: "project", title: `${project ?? "No project"}\nSession ${session}` }, icon("folder"), hostMark(ask), h("bdi", {}, projectName(project)));
-    const line = h("header", { class: "card-head" }, h("span", { class: "place" }, name, this.#branch, this.#title), h("span", { class: "times" }, this.#mode, ...times));
+    const line = h("header", { class: "card-head" }, h("span", { class: "place" }, kindMark(ask), name, this.#branch, this.#title), h("span", { class: "times" }, this.#mode, ...times));
     this.elements = [line, this.#said];
     this.showMode(ask);
   }

@@ -29,6 +29,7 @@ const CONNECTION = {
 /** @param {boolean} isPaired this device was paired just now */
 function start(isPaired) {
   const ended = new AbortController();
+  drafts.forgetOthers();
   const inbox = new Inbox({
     changed: attention.count,
     arrived: (ask) => attention.call(ask, live.callsPeople),
@@ -72,7 +73,7 @@ function start(isPaired) {
     if (ended.signal.aborted) return;
     live.stop();
     ended.abort();
-    drafts.forgetAll();
+    drafts.forgetOthers();
     attention.count(0);
     show(false);
     notSignedIn(main, "This browser was signed out.");

@@ -121,7 +121,7 @@ function fenced(lines, at) {
 const closes = (line, mark) => line.trim().startsWith(mark) && line.trim().replaceAll(mark[0], "") === "";
 
 /** @param {Line[]} lines */
-const plain = (lines) => h("pre", { tabindex: 0 }, code(lines.map(({ text }) => text).join("\n")));
+const plain = (lines) => h("pre", { tabindex: 0, dir: "ltr" }, code(lines.map(({ text }) => text).join("\n")));
 
 /** @param {Line[]} lines */
 function fence(lines) {

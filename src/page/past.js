@@ -4,7 +4,7 @@ import { CallView } from "./call.js";
 import { h } from "./dom.js";
 import { firstLine } from "./inline.js";
 import { markdown } from "./markdown.js";
-import { treeRows } from "./tree.js";
+import { rawTree, treeRows } from "./tree.js";
 import { verdictOnCall, verdictOnPlan } from "./verdict.js";
 import { code, prose } from "./visible.js";
 
@@ -13,13 +13,13 @@ import { code, prose } from "./visible.js";
  * @param {Ask} ask
  * @returns {Node[]}
  */
-export function pastQuestions({ questions, outcome }) {
+export function pastQuestions({ questions, subject, outcome }) {
   const of = (/** @type {Record<string, string> | undefined} */ texts, /** @type {string} */ question) => (texts && Object.hasOwn(texts, question) ? texts[question] : "");
   const pairs = questions.flatMap(({ question }) => {
     const [answer, note] = [of(outcome?.answers, question), of(outcome?.notes, question)];
     return [h("dt", {}, markdown(question)), h("dd", { dir: "auto" }, answer && h("strong", {}, prose(answer)), note && h("span", { class: "past-note" }, prose(note)))];
   });
-  return [h("dl", {}, ...pairs)];
+  return [...(subject ? [rawTree(subject)] : []), h("dl", {}, ...pairs)];
 }
 
 /**
@@ -57,7 +57,7 @@ export function pastForm(ask) {
   const about = h("p", { dir: "auto" }, prose(message), " ", h("span", { class: "faint" }, "(", h("bdi", {}, code(server)), ")"));
   if (url !== undefined) return [about, h("pre", { class: "exact", tabindex: 0, "aria-label": "Address" }, code(url))];
   const answered = ask.questions.filter(({ question }) => Object.hasOwn(ask.outcome?.answers ?? {}, question));
-  return [about, ...pastQuestions({ ...ask, questions: answered })];
+  return [about, ...pastQuestions({ ...ask, subject: null, questions: answered })];
 }
 
 /** The first line of a plan, without the marks of a heading. @param {string} plan */

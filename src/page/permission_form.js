@@ -122,7 +122,7 @@ export class PermissionForm extends ApprovalForm {
       filled: () => this.listener.filled(),
       submit: () => this.listener.submit(),
     });
-    const element = h("section", { class: "question" }, h("div", { class: "asked" }, h("span", { class: "chips" }, h("span", { class: "chip" }, "Permission"), this.editedMark), decision.title), call.element, editor.element, decision.element);
+    const element = h("section", { class: "question" }, h("div", { class: "asked" }, this.editedMark, decision.title), call.element, editor.element, decision.element);
     return { parts: { decision, call, editor }, element };
   }
 

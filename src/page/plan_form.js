@@ -103,7 +103,7 @@ export class PlanForm extends ApprovalForm {
     const element = h(
       "section",
       { class: "question" },
-      h("div", { class: "asked" }, h("span", { class: "chips" }, h("span", { class: "chip" }, "Plan"), this.editedMark), decision.title, file && h("p", { class: "hint path" }, code(file))),
+      h("div", { class: "asked" }, this.editedMark, decision.title, file && h("p", { class: "hint path" }, code(file))),
       isEmpty ? h("p", { class: "faint" }, "The agent has not written its plan down.") : comments.element,
       editor.element,
       decision.element,

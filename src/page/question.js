@@ -6,6 +6,7 @@ import { fill, h, icon } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { preview } from "./preview.js";
 import { isTouch, sendsOnEnter, textarea, tooLong } from "./text_field.js";
+import { prose } from "./visible.js";
 
 let made = 0;
 
@@ -129,7 +130,7 @@ export class QuestionView {
       h(
         "div",
         { class: "asked" },
-        header && h("span", { class: "chip", dir: "auto" }, header),
+        header && h("span", { class: "topic", dir: "auto" }, prose(header)),
         ...clamp(h("div", { id: this.id, class: "text", role: "heading", "aria-level": 2 }, markdown(question)), { lines: isTouch() ? 8 : 14 }),
         this.isMulti && h("p", { class: "hint" }, "Choose any number"),
       ),

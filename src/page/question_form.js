@@ -2,6 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { QuestionView } from "./question.js";
+import { rawTree } from "./tree.js";
 
 /** @implements {Form} */
 export class QuestionForm {
@@ -117,7 +118,9 @@ export class QuestionForm {
   #build() {
     const listener = { changed: () => this.#changed(), picked: () => this.#picked(), submit: () => this.listener.submit() };
     const questions = this.ask.questions.map((_, index) => new QuestionView(this.ask, index, this.#drafts[index], listener));
-    fill(this.#element, ...questions.map(({ element }) => element));
+    // A question has no subject. This one is of a kind that the page does not know, or cannot show.
+    const { subject } = this.ask;
+    fill(this.#element, subject ? h("section", { class: "question" }, rawTree(subject)) : null, ...questions.map(({ element }) => element));
     this.#showProgress(questions);
     return questions;
   }

@@ -2,14 +2,15 @@
 
 import { fill, h, icon } from "./dom.js";
 import { hostMark } from "./hosts.js";
-import { firstLine, inline } from "./inline.js";
-import { kindKey, kindName, text, verdict } from "./kinds.js";
+import { firstLine } from "./inline.js";
+import { kindKey, kindMark, line, text, verdict } from "./kinds.js";
 import { age, closesSoon, mode, projectName } from "./words.js";
 
 /** @typedef {"open" | "begun" | "undo" | "sending" | "unsent" | "refused" | "settled"} RowState */
 
 export class Row {
   #age = h("span", { class: "age" });
+  #kind = h("span", { class: "row-kind" });
   #state = h("span", { class: "row-state" });
   #text = h("span", { class: "row-text", dir: "auto" });
   #answer = h("span", { class: "row-answer", dir: "auto", hidden: true });
@@ -23,8 +24,7 @@ export class Row {
    * @param {{ open(): void, undo(): void }} actions
    */
   constructor(ask, actions) {
-    const kind = kindKey(ask);
-    const head = h("span", { class: "row-head" }, hostMark(ask), h("bdi", { class: "row-project" }, projectName(ask.project)), kind !== "question" && h("span", { class: "row-kind" }, kindName(kind)), this.#state, this.#age);
+    const head = h("span", { class: "row-head" }, hostMark(ask), h("bdi", { class: "row-project" }, projectName(ask.project)), this.#kind, this.#state, this.#age);
     this.#button = h("button", { type: "button", class: "row", on: { click: actions.open } }, head, this.#text, this.#answer);
     this.#undo.addEventListener("click", actions.undo);
     this.#undo.setAttribute("aria-label", `Undo: ${firstLine(text(ask)).slice(0, 100)}`);
@@ -59,20 +59,22 @@ export class Row {
    * @param {string} summary of the answer so far
    */
   show(ask, state, summary) {
-    const shown = JSON.stringify([state, summary, ask.racing, ask.perhaps_answered, ask.deferred, ask.outcome, ask.receipt]);
+    const kind = kindKey(ask);
+    const shown = JSON.stringify([kind, state, summary, ask.racing, ask.perhaps_answered, ask.deferred, ask.outcome, ask.receipt]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.element.dataset.state = state;
     this.#undo.hidden = state !== "undo";
-    const { word, tone, line } = state === "settled" ? ended(ask) : { word: WORDS[state] ?? "", tone: "", line: summary };
+    const { word, tone, said } = state === "settled" ? ended(ask) : { word: WORDS[state] ?? "", tone: "", said: summary };
+    fill(this.#kind, kind !== "question" && kindMark(ask));
     fill(this.#state, state === "open" ? ask.racing && icon("terminal") : word);
     this.#state.className = `row-state ${tone}`;
     this.#state.title = state === "open" ? mode(ask).title : "";
-    const more = kindKey(ask) === "question" && ask.questions.length > 1 && h("span", { class: "faint" }, ` (and ${ask.questions.length - 1} more)`);
-    fill(this.#text, inline(firstLine(text(ask))), more);
+    const more = kind === "question" && ask.questions.length > 1 && h("span", { class: "faint" }, ` (and ${ask.questions.length - 1} more)`);
+    fill(this.#text, line(ask), more);
     // What the person said has a line of its own, so that a long question does not push it out.
-    this.#answer.textContent = line;
-    this.#answer.hidden = line === "";
+    this.#answer.textContent = said;
+    this.#answer.hidden = said === "";
   }
 }
 
@@ -82,5 +84,5 @@ const WORDS = { begun: "Draft", undo: "Sending", sending: "Sending", unsent: "No
 /** @param {Ask} ask */
 function ended(ask) {
   const { word, tone, lines } = verdict(ask);
-  return { word, tone, line: lines.join(" · ").slice(0, 300) };
+  return { word, tone, said: lines.join(" · ").slice(0, 300) };
 }

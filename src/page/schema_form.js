@@ -104,7 +104,7 @@ export class SchemaForm {
       h(
         "section",
         { class: "question" },
-        h("div", { class: "asked" }, h("span", { class: "chip" }, "Form"), h("h2", { class: "text", dir: "auto" }, prose(message || "Fill in this form")), h("p", { class: "hint" }, "For the MCP server ", h("bdi", {}, code(server)))),
+        h("div", { class: "asked" }, h("h2", { class: "text", dir: "auto" }, prose(message || "Fill in this form")), h("p", { class: "hint" }, "For the MCP server ", h("bdi", {}, code(server)))),
         h("div", { class: "fields" }, ...known.map(({ element }) => element)),
       ),
     );

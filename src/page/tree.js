@@ -1,6 +1,7 @@
 // Any JSON as rows that a person can read: one for each value, and one for each line of a long text.
 
 import { h } from "./dom.js";
+import { Fold } from "./fold.js";
 import { code } from "./visible.js";
 
 /** The next levels of a deeper value are shown as JSON. */
@@ -11,6 +12,9 @@ const DEPTH = 12;
  * @returns {import("./fold.js").Row[]}
  */
 export const treeRows = (fields) => Object.entries(fields).flatMap(([name, value]) => rows(name, value, 0));
+
+/** Any JSON as an element: what an ask is about, if the page cannot show it in another way. @param {object} fields */
+export const rawTree = (fields) => new Fold(h("div", { class: "tree", tabindex: -1, role: "group", "aria-label": "What it is about" }), treeRows({ ...fields }), () => {}).element;
 
 /**
  * @param {string} name

@@ -34,23 +34,24 @@ function names(run) {
   return all.slice(0, NAMED).map(name).join(" ") + rest;
 }
 
-/** Browsers take very long to lay out a long text in which the direction changes often. So each of its stretches begins a line. */
+/** Browsers take very long for the directions in a long text. So each stretch of it begins a line, and has a direction of its own. */
 const STRETCH = 4000;
 
 /**
  * Shows a text, stretch by stretch.
  * @param {string} text
  * @param {(text: string) => DocumentFragment} show
+ * @param {"auto" | "ltr"} dir
  */
-export function stretches(text, show) {
-  if (text.length <= STRETCH) return show(text);
+export function stretches(text, show, dir = "auto") {
+  if (!(text.length > STRETCH)) return show(text);
   const all = new DocumentFragment();
   for (let at = 0; at < text.length; ) {
     const most = text.slice(at, at + STRETCH);
     // It ends with a word, or else with a whole character.
     const isLast = at + STRETCH >= text.length;
     const size = isLast ? most.length : Math.max(most.lastIndexOf(" "), most.lastIndexOf("\n")) + 1 || STRETCH - Number(/[\ud800-\udbff]$/.test(most));
-    all.append(h("span", { class: "stretch" }, show(most.slice(0, size))));
+    all.append(h("span", { class: "stretch", dir }, show(most.slice(0, size))));
     at += size;
   }
   return all;
@@ -89,7 +90,7 @@ export const prose = (text) => stretches(text, (all) => divide(all, IN_PROSE, ma
  * places with its neighbour. Letters that only look like those beside them are marked.
  * @param {string} text
  */
-export const code = (text) => stretches(text, (all) => divide(all, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("span", { dir: "ltr" }, word), letters)));
+export const code = (text) => stretches(text, (all) => divide(all, IN_CODE, mark, (rest) => divide(rest, TURNED, (word) => h("bdi", {}, word), letters)), "ltr");
 
 /** @param {string} text */
 const letters = (text) => divide(text, FOREIGN, (run) => h("span", { class: "foreign", title: `Not Latin letters: ${names(run)}` }, run, h("span", { class: "hidden-char" }, names(run))), (rest) => rest);

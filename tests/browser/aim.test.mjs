@@ -182,10 +182,11 @@ scenario("a text in one tab outlives the answer of another", async (world) => {
   const page = await world.page();
   await page.getByLabel("Another answer").fill("a long text that must not get lost");
   // The other tab has sent its answer and removed the draft. This tab hears of the draft first.
-  await page.evaluate((name) => {
+  await page.evaluate((end) => {
+    const name = Object.keys(localStorage).find((key) => key.startsWith("answerback.draft.") && key.endsWith(end));
     localStorage.removeItem(name);
     dispatchEvent(new StorageEvent("storage", { key: name, newValue: null }));
-  }, `answerback.draft.${id}`);
+  }, `.${id}`);
   await world.post(`/v1/asks/${key}/answer`, { answers: { "Question 1?": "SQLite" } });
   await page.locator(".unsent-text", { hasText: "a long text that must not get lost" }).waitFor();
 });

@@ -91,6 +91,29 @@ scenario("a part of a passage is selected and commented on", async (world) => {
   assert.match((await decision(asked)).message, /1\. On line 3 of the plan:\\n> order numbers\\nOnly these\./);
 });
 
+scenario("a plan that got a draft from another tab before it was opened still offers to comment on the selection", async (world) => {
+  await world.plan("# First");
+  const second = await world.plan(PLAN, { session: "session-2" });
+  const page = await world.page({ wide: true });
+  await page.locator(".plan-text h3", { hasText: "First" }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${world.url}/#/ask/${second.key}`);
+  await comment(other, "Show the results", "In pages of 20.");
+  await page.locator(".row", { hasText: "Add a search" }).getByText("Draft").waitFor();
+  // Any selection on the page: the second plan is not in the document yet.
+  await page.evaluate(() => {
+    const told = new Promise((resolve) => document.addEventListener("selectionchange", resolve, { once: true }));
+    getSelection()?.selectAllChildren(document.querySelector(".plan-text h3"));
+    return told;
+  });
+  await page.locator(".row", { hasText: "Add a search" }).click();
+  const plan = page.locator(`.card[data-key="${second.key}"]`);
+  await plan.locator(".plan-text strong").waitFor();
+  await plan.locator(".plan-text strong").evaluate((element) => getSelection()?.selectAllChildren(element));
+  await plan.getByRole("button", { name: "Comment on the selection" }).click();
+  await plan.locator(".comment blockquote", { hasText: "order numbers" }).waitFor();
+});
+
 scenario("keyboard: every passage can be commented on, and no single key approves", async (world) => {
   const asked = await world.plan("# One\n\n- two\n- three");
   const page = await world.page();
