@@ -101,11 +101,12 @@ export async function planned(world, ...others) {
  * @param {ClientWorld} world
  * @param {Terminal} terminal
  * @param {Call} showing
+ * @param {string} [about] what only this plan has
  */
-export async function shownPlan(world, terminal, showing) {
+export async function shownPlan(world, terminal, showing, about) {
   const [open] = await world.daemon.opened(showing);
   assert.deepEqual([open.kind, open.racing], ["plan", true]);
-  return { open: /** @type {Ask & { subject: PlanSubject }} */ (open), dialog: await Dialog.plan(terminal) };
+  return { open: /** @type {Ask & { subject: PlanSubject }} */ (open), dialog: await Dialog.plan(terminal, about) };
 }
 
 /**
