@@ -1,7 +1,9 @@
 //! A crowd of strangers shuts out nobody: neither the page, nor a phone, nor a program that answers.
 
+use std::fs;
 use std::io::{BufRead, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -213,4 +215,25 @@ fn people_can_answer_even_if_there_are_few_descriptors() {
     }
     world.kill_daemon();
     daemon.wait().unwrap();
+}
+
+#[test]
+fn a_store_needs_no_descriptor_for_a_commit() {
+    let mut world = World::new();
+    let limited = "ulimit -n 64; exec \"$0\" daemon --background";
+    let mut command = world.command("/bin/sh");
+    command.args(["-c", limited, ANSWERBACK]);
+    drop(world.daemon_of(command));
+    let pid = world.daemon_json().unwrap()["pid"].as_u64().unwrap();
+    let socket = world.state("daemon.sock");
+    let used = || fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+    let asking = UnixStream::connect(&socket).unwrap();
+    // Every descriptor that is left goes to a connection that says nothing.
+    let _crowd: Vec<UnixStream> = (0..80).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    until("no descriptor to be left", || (used() >= 64).then_some(()));
+    let body = json!({"questions": [question("Which?")]}).to_string();
+    let headers = [("host", "localhost"), ("content-type", "application/json")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    Request { line: "POST /v1/asks", headers, body: body.as_bytes() }.over(asking).unwrap().expect(201);
+    world.kill_daemon();
 }

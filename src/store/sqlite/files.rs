@@ -45,6 +45,8 @@ struct Seen {
 pub(super) struct Files {
     main: Seen,
     log: Seen,
+    /// The log, kept open. If there are no file descriptors left, it can still be read.
+    log_file: File,
     log_header: [u8; WAL_HEADER],
     /// Changes when another program commits. `None` if it could not be read.
     data_version: Option<i64>,
@@ -77,8 +79,10 @@ impl Files {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let log = PathBuf::from(log);
+        let log_file = File::open(&log)?;
         Ok(Self {
-            log_header: read_header(&log)?,
+            log_header: read_header(&log_file)?,
+            log_file,
             main: Seen::look(path)?,
             log: Seen::look(&log)?,
             data_version: data_version(connection),
@@ -118,7 +122,7 @@ impl Files {
         if log.length == 0 {
             return Ok(());
         }
-        let header = read_header(&self.log.path).map_err(|_| self.log.changed("cannot be read"))?;
+        let header = read_header(&self.log_file).map_err(|_| self.log.changed("cannot be read"))?;
         // Another program may truncate it with SQLite's help. Then SQLite begins it anew, with another header.
         let begun_anew = header != self.log_header;
         if !header.starts_with(&WAL_MAGIC) || (before.log_was_truncated && !begun_anew) {
@@ -153,9 +157,9 @@ impl Seen {
 }
 
 /// The header of the log; zeros if it has none yet.
-fn read_header(log: &Path) -> io::Result<[u8; WAL_HEADER]> {
+fn read_header(log: &File) -> io::Result<[u8; WAL_HEADER]> {
     let mut header = [0; WAL_HEADER];
-    match File::open(log)?.read_exact_at(&mut header, 0) {
+    match log.read_exact_at(&mut header, 0) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok([0; WAL_HEADER]),
         read => read.map(|()| header),
     }
