@@ -21,6 +21,7 @@ use crate::hint::{self, Hint};
 use crate::json;
 use crate::paths::Paths;
 use crate::start::{self, StartError};
+use crate::stranger;
 use crate::wait;
 use crate::wire;
 
@@ -100,7 +101,8 @@ pub fn main() -> ExitCode {
 
 fn run() -> Result<Vec<u8>, Failure> {
     let body = read_input(&mut io::stdin().lock())?;
-    if body.is_empty() {
+    // The input was read, so that its writer does not meet a closed pipe.
+    if body.is_empty() || stranger::has_started_us() {
         return Ok(Vec::new());
     }
     let mut environment: Vec<(&str, String)> =

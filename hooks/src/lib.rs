@@ -8,6 +8,7 @@
 //! - [`paths`]: where one instance keeps its files; the hook and the daemon must agree on it.
 //! - [`client`]: one HTTP/1.1 exchange over the daemon's unix socket.
 //! - [`start`]: reaching the daemon, starting it when there is none.
+//! - [`stranger`]: other agents that start the hook.
 //! - [`trust`]: whether the files and the other end of the socket are our own user's.
 //! - [`hint`]: how an error says what to do about it.
 //! - [`wire`]: how a hook's call looks on the socket.
@@ -24,6 +25,7 @@ mod json;
 pub mod paths;
 mod scan;
 pub mod start;
+pub mod stranger;
 pub mod trust;
 mod wait;
 pub mod wire;

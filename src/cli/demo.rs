@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use anstream::{eprint, eprintln, println};
+use answerback_hook::stranger;
 use anyhow::Context;
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn start_hook(wait: bool, call: &Value) -> anyhow::Result<Child> {
     let program = hook_program()?;
     let mut command = Command::new(&program);
-    command.stdin(Stdio::piped()).stdout(if wait { Stdio::piped() } else { Stdio::null() });
+    stranger::hide(&mut command).stdin(Stdio::piped()).stdout(if wait { Stdio::piped() } else { Stdio::null() });
     if !wait {
         // The pretend agent outlives this command and its terminal.
         command.stderr(Stdio::null()).process_group(0).current_dir("/");

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use answerback_hook::hook::WAITS;
+use answerback_hook::stranger;
 use serde_json::Value;
 
 use crate::claude_code::TOOL_WAITS;
@@ -101,7 +102,7 @@ pub(super) fn run(_: &Args) -> anyhow::Result<Exit> {
 
 /// What the hook prints about a call: the decision, or nothing.
 fn ask(program: &Path, directory: &Path, decide: &Decide, waiting: &Waiting) -> io::Result<Vec<u8>> {
-    let mut hook = Command::new(program)
+    let mut hook = stranger::hide(&mut Command::new(program))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         // What Claude Code says about itself to its hooks, it does not say to its servers.

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answerback_hook::stranger;
 use serde_json::{Value, json};
 
 use crate::access::Token;
@@ -67,7 +68,7 @@ fn attempt(client: &Client, hook: &Path, only_ask: bool) -> Result<(Duration, Op
     });
 
     let started = Instant::now();
-    let mut child = Command::new(hook)
+    let mut child = stranger::hide(&mut Command::new(hook))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -95,6 +95,7 @@ mod show;
 mod shown_files;
 mod sign_in;
 mod store;
+mod strangers;
 mod stuck;
 mod team;
 mod terminal;

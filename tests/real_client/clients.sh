@@ -9,6 +9,7 @@ cache=${ANSWERBACK_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/answerback-tests}
 cli=@anthropic-ai/claude-code
 sdk=@anthropic-ai/claude-agent-sdk
 mcp_sdk=@modelcontextprotocol/sdk
+copilot=@github/copilot
 
 # pinned PACKAGE: the version of it that everything is tested with.
 pinned() {
@@ -49,9 +50,21 @@ provide_clients() {
 provide_mcp_sdk() {
     ANSWERBACK_TEST_MCP_SDK=$cache/mcp-sdk-$(pinned "$mcp_sdk")
     export ANSWERBACK_TEST_MCP_SDK
-    if [[ -e $ANSWERBACK_TEST_MCP_SDK/node_modules/$mcp_sdk/package.json ]]; then return 0; fi
-    echo "installing $mcp_sdk into $ANSWERBACK_TEST_MCP_SDK" >&2
-    install_aside "$ANSWERBACK_TEST_MCP_SDK" npm_install "$mcp_sdk@$(pinned "$mcp_sdk")"
+    provide_package "$mcp_sdk" "$ANSWERBACK_TEST_MCP_SDK"
+}
+
+# The same for Copilot CLI.
+provide_copilot() {
+    ANSWERBACK_TEST_COPILOT=$cache/copilot-$(pinned "$copilot")
+    export ANSWERBACK_TEST_COPILOT
+    provide_package "$copilot" "$ANSWERBACK_TEST_COPILOT"
+}
+
+# provide_package PACKAGE PLACE: installs the pinned version of it if it is not there.
+provide_package() {
+    if [[ -e $2/node_modules/$1/package.json ]]; then return 0; fi
+    echo "installing $1 into $2" >&2
+    install_aside "$2" npm_install "$1@$(pinned "$1")"
 }
 
 intact() {

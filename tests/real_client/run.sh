@@ -14,6 +14,7 @@ find_programs
 version=$(pinned "$cli")
 provide_clients "$version"
 provide_mcp_sdk
+provide_copilot
 ANSWERBACK_TEST_CLIENTS=$(clients_of "$version")
 export ANSWERBACK_TEST_CLIENTS
 provide_python "$real_client/requirements.txt"

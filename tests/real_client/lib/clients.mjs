@@ -10,6 +10,8 @@ export const PACKAGES = { cli: packages("cli"), sdk: packages("sdk") };
 
 export const CLAUDE = path.join(PACKAGES.cli, ".bin/claude");
 
+export const COPILOT = path.join(process.env.ANSWERBACK_TEST_COPILOT ?? "", "node_modules/.bin/copilot");
+
 /** @returns {Promise<any>} what a client of the MCP SDK needs */
 export async function loadMcpSdk() {
   const sdk = path.join(required("ANSWERBACK_TEST_MCP_SDK"), "node_modules/@modelcontextprotocol/sdk/dist/esm");
