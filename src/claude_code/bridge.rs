@@ -164,7 +164,8 @@ impl Bridge {
         line: impl Line,
     ) -> Result<Reply, CallError> {
         // The steps before and after the wait are boxed, so that a parked call keeps no memory for them or for the body.
-        match Box::pin(self.take(body, client, resumed)).await? {
+        // If the hook hangs up before it is parked, the caller drops this.
+        match Box::pin(self.take(body, client, resumed, std::future::pending())).await? {
             Taken::Replied(output) => Ok(Reply { output, was_parked: false }),
             Taken::Parked(parked) => {
                 let waited = parked.wait(&line).await;
@@ -188,12 +189,13 @@ impl Bridge {
         }
     }
 
-    /// Everything up to the wait. See [`hand_in`](Self::hand_in).
+    /// Everything up to the wait. See [`hand_in`](Self::hand_in). `gone` returns when the hook has hung up. Then nothing is opened for it.
     pub async fn take(
         &self,
         body: impl AsRef<[u8]>,
         client: Client,
         resumed: Option<Resumed>,
+        gone: impl Future<Output = ()>,
     ) -> Result<Taken, CallError> {
         let mut call = Call::read(body.as_ref(), client)?;
         if call.is_permission_prompt() {
@@ -221,49 +223,63 @@ impl Bridge {
         if !is_own && !event.opens_ask() {
             self.registry.hook_has_called().await;
         }
-        match event {
-            HookEvent::Ask(new) if new.topic.kind() == Kind::Form => {
-                self.park(Hook::Elicitation, *new, mode, resumed).await
+        let (hook, new) = match event {
+            HookEvent::Ask(new) if new.topic.kind() == Kind::Form => (Hook::Elicitation, new),
+            HookEvent::Ask(new) => (Hook::PreToolUse, new),
+            HookEvent::Race(new) => (Hook::PermissionRequest, new),
+            HookEvent::Prompt(new) => (Hook::PermissionPrompt, new),
+            HookEvent::Announce(new) => {
+                return tokio::select! {
+                    biased;
+                    () = gone => Ok(Taken::Replied(None)),
+                    taken = self.announce(*new, mode) => taken,
+                };
             }
-            HookEvent::Ask(new) => self.park(Hook::PreToolUse, *new, mode, resumed).await,
-            HookEvent::Race(new) => self.park(Hook::PermissionRequest, *new, mode, resumed).await,
-            HookEvent::Prompt(new) => self.park(Hook::PermissionPrompt, *new, mode, resumed).await,
-            HookEvent::Announce(new) => match self.registry.announce(*new, mode).await {
-                // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
-                Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
-                Ok(_) => Ok(Taken::Replied(None)),
-                Err(error) => leave_to_the_terminal(error),
-            },
             HookEvent::Report(report) => {
                 let ask = self.registry.report(*report).await?;
-                Ok(Taken::Replied(ask.and_then(|ask| reply::post_tool_use(&ask))))
+                return Ok(Taken::Replied(ask.and_then(|ask| reply::post_tool_use(&ask))));
             }
             HookEvent::Name(call) => {
                 self.registry.announce_call(call);
-                Ok(Taken::Replied(None))
+                return Ok(Taken::Replied(None));
             }
             HookEvent::WentOn { thread: Thread { session, asker, subagent }, done } => {
                 for report in done {
                     self.registry.report(report).await?;
                 }
                 self.registry.thread_went_on(&session, asker.as_deref(), subagent.as_deref()).await?;
-                Ok(Taken::Replied(None))
+                return Ok(Taken::Replied(None));
             }
             HookEvent::Prompted(Thread { session, asker, .. }) => {
                 self.registry.turn_ended(&session, asker.as_deref()).await?;
-                Ok(Taken::Replied(None))
+                return Ok(Taken::Replied(None));
             }
             HookEvent::Ended(Thread { session, asker, .. }) => {
                 self.registry.process_ended(&session, asker.as_deref()).await?;
-                Ok(Taken::Replied(None))
+                return Ok(Taken::Replied(None));
             }
-            HookEvent::Other => Ok(Taken::Replied(None)),
+            HookEvent::Other => return Ok(Taken::Replied(None)),
             HookEvent::Unusable(reason) => {
                 // The details may quote the question, so they are logged only at the level debug.
                 tracing::warn!(%reason, "a question is left to the terminal");
                 tracing::debug!(?reason, "why a question is left to the terminal");
-                Ok(Taken::Replied(None))
+                return Ok(Taken::Replied(None));
             }
+        };
+        tokio::select! {
+            biased;
+            () = gone => Ok(Taken::Replied(None)),
+            taken = self.park(hook, *new, mode, resumed) => taken,
+        }
+    }
+
+    /// Opens the ask of a call that does not wait.
+    async fn announce(&self, new: NewAsk, mode: Option<String>) -> Result<Taken, CallError> {
+        match self.registry.announce(new, mode).await {
+            // If the ask is settled already, Claude Code makes the same call again. It gets the outcome.
+            Ok(ask) if !ask.is_open() => Ok(Taken::Replied(self.reply(&ask, Hook::PreToolUse).await?)),
+            Ok(_) => Ok(Taken::Replied(None)),
+            Err(error) => leave_to_the_terminal(error),
         }
     }
 

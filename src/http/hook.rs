@@ -56,7 +56,7 @@ pub(super) async fn claude_code(
     // The call may be parked for hours, and does not need them.
     drop((headers, caller));
     if let Some(Extension(handover)) = handover {
-        return match app.bridge.take(body, client, resumed).await? {
+        return match app.bridge.take(body, client, resumed, handover.hung_up()).await? {
             Taken::Replied(output) => Ok(replied(output)),
             Taken::Parked(parked) => {
                 handover.give(parked);

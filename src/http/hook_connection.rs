@@ -6,6 +6,7 @@
 //!
 //! Everything else goes to hyper. The first bytes are only looked at, so hyper finds all of them in place.
 
+use std::future::pending;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,16 +44,30 @@ pub(super) struct SocketServer {
 }
 
 /// Takes the parked call of a request over from its handler. The handler returns at once, and the connection waits in its place.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Handover(Arc<Mutex<Option<ParkedCall>>>);
+#[derive(Debug, Clone)]
+pub(super) struct Handover {
+    parked: Arc<Mutex<Option<ParkedCall>>>,
+    stream: Arc<UnixStream>,
+}
 
 impl Handover {
+    fn new(stream: &Arc<UnixStream>) -> Self {
+        Self { parked: Arc::default(), stream: Arc::clone(stream) }
+    }
+
     pub(super) fn give(&self, parked: ParkedCall) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked);
+        *self.parked.lock().unwrap_or_else(PoisonError::into_inner) = Some(parked);
     }
 
     fn take(&self) -> Option<ParkedCall> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns when the hook has hung up. One that has sent more than its call is still there.
+    pub(super) async fn hung_up(&self) {
+        if matches!(peek(&self.stream, &mut [0]).await, Ok(1..)) {
+            pending::<()>().await;
+        }
     }
 }
 
@@ -113,7 +128,7 @@ impl SocketServer {
                 send(stream, guard::complete(extract::too_slow().into_response())).await?;
                 return Ok(Wanted::Nothing);
             };
-            let handover = Handover::default();
+            let handover = Handover::new(stream);
             let mut request = request(&head, body?);
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(handover.clone());

@@ -157,6 +157,12 @@ impl From<Refusal> for Problem {
                 let hint = format!("Try again in {seconds} seconds. `asker_mib_per_day` in config.toml is the limit.");
                 Self { retry_after: Some(seconds), ..problem.hint(hint) }
             }
+            Refusal::Unconfirmed => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unconfirmed",
+                "Nothing was saved: the machine that asks has not confirmed that its agent waits.",
+            )
+            .hint("Try again in a moment."),
             Refusal::Conflict(ask) => {
                 Self::new(StatusCode::CONFLICT, "answered-already", "Somebody else answered this question first.")
                     .hint("`ask` holds the answer that counts.")

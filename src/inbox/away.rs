@@ -3,6 +3,8 @@
 //! What the words may answer is decided in `ask::away`. An answer from here goes the way of every other one: the first settlement counts,
 //! and a person who comes first is not overruled.
 
+use std::sync::Arc;
+
 use tokio::task::JoinHandle;
 
 use crate::access::{Caller, Rights};
@@ -62,7 +64,7 @@ pub async fn answer_while_away(registry: &Registry, store: &Store) -> Result<Joi
     let open = registry.list(Filter { probes: true, ..Filter::all(StateFilter::Open, usize::MAX) }).await?;
     Ok(tokio::spawn(async move {
         for ask in open.asks {
-            deputy.consider(&ask).await;
+            deputy.consider(ask);
         }
         deputy.run().await;
     }))
@@ -80,12 +82,14 @@ impl Deputy {
     async fn run(mut self) {
         loop {
             match self.feed.next().await {
-                Ok(Some(Next::Change(change))) if change.kind == ChangeKind::Opened => self.consider(&change.ask).await,
+                Ok(Some(Next::Change(change))) if change.kind == ChangeKind::Opened => {
+                    self.consider(Arc::clone(&change.ask));
+                }
                 Ok(Some(Next::Change(_))) => {}
                 // Nobody knows which changes were missed.
                 Ok(Some(Next::Reset(_))) => {
                     for ask in self.registry.open_asks(None) {
-                        self.consider(&ask).await;
+                        self.consider(ask);
                     }
                 }
                 Ok(None) => return,
@@ -97,27 +101,31 @@ impl Deputy {
         }
     }
 
-    /// Answers an ask if it is covered. If that fails, the ask stays open for a person.
-    async fn consider(&self, ask: &Ask) {
-        let now = self.store.now();
-        let notes = match self.store.away(now).await {
-            Ok(notes) => notes,
-            Err(error) => {
-                tracing::error!(key = %ask.key, %error, "is not answered for people who are away");
-                return;
-            }
-        };
-        let Some((note, answer)) = away::answer_of(&notes, ask, now) else { return };
-        let source = taken_by(&self.store, source(note));
-        match self.registry.settle(ask.id, Outcome::Answered(answer), Some(source)).await {
-            Ok(_) => tracing::info!(key = %ask.key, "answered for somebody who is away"),
-            // Somebody came first, or nobody waits any more.
-            Err(SettleError::Conflict(_) | SettleError::Gone(_)) => {}
-            Err(SettleError::Store(error)) => {
+    /// Answers an ask if it is covered. Its asker may not be there yet, and others need not wait for that.
+    fn consider(&self, ask: Arc<Ask>) {
+        let (registry, store) = (self.registry.clone(), self.store.clone());
+        tokio::spawn(async move {
+            if let Err(error) = answer_if_covered(&registry, &store, &ask).await {
                 tracing::error!(key = %ask.key, %error, "is not answered for people who are away");
             }
-        }
+        });
     }
+}
+
+/// If this fails, the ask stays open for a person.
+async fn answer_if_covered(registry: &Registry, store: &Store, ask: &Ask) -> Result<(), StoreError> {
+    registry.until_confirmed(&ask.key).await;
+    let now = store.now();
+    let notes = store.away(now).await?;
+    let Some((note, answer)) = away::answer_of(&notes, ask, now) else { return Ok(()) };
+    let source = taken_by(store, source(note));
+    match registry.settle(ask.id, Outcome::Answered(answer), Some(source)).await {
+        Ok(_) => tracing::info!(key = %ask.key, "answered for somebody who is away"),
+        // Somebody came first, or nobody waits any more.
+        Err(SettleError::Conflict(_) | SettleError::Gone(_)) => {}
+        Err(SettleError::Store(error)) => return Err(error),
+    }
+    Ok(())
 }
 
 /// The person who left the words is the author of the answer.

@@ -69,6 +69,11 @@ impl Inbox {
         match command {
             Command::Open { new, per_session } => self.open_for_edge(host, *new, per_session, sent_before).await,
             Command::Settle { ask, outcome } => self.settle_for_edge(host, ask, outcome).await,
+            Command::Confirm { key } => {
+                let key = key.parse().map_err(|_| refused("this is not the key of a question"))?;
+                self.registry.share(host).confirm(&key);
+                Ok(Reply::Ask { ask: None })
+            }
             Command::Defer { ask } => {
                 let ask = self.own(host, ask).await?;
                 Ok(found(self.store.defer(ask.id, self.store.now()).await.map_err(failed)?))
@@ -150,6 +155,7 @@ impl Inbox {
         }
         // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
         let room = self.registry.room_for(host, new.origin, weight);
+        let unconfirmed = new.origin.needs_wait().then(|| self.registry.unconfirmed(&new.key));
         let new = Arc::new(new);
         let charge = self.registry.charge(&Asker::Host(host.clone()), &new);
         let limit = if room.is_some() && charge.is_ok() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
@@ -157,6 +163,9 @@ impl Inbox {
             Opened::New(ask) => {
                 charge.into_iter().for_each(Charge::keep);
                 tracing::info!(key = %ask.key, host = host.as_str(), "opened");
+                if let Some(unconfirmed) = unconfirmed.filter(|_| self.registry.is_linked(host)) {
+                    self.registry.share(host).keep(unconfirmed);
+                }
                 Ok(Reply::New { ask: wire(&ask) })
             }
             Opened::Known(ask) if ask.host == *host => Ok(Reply::Known { ask: wire(&ask) }),
@@ -181,7 +190,9 @@ impl Inbox {
             }
         };
         let settlement = Settlement { outcome, by, at: self.store.now() };
-        Ok(match self.store.settle(id, settlement).await.map_err(failed)? {
+        let settling = self.store.settle(id, settlement).await;
+        self.registry.share(host).confirm(&ask.key);
+        Ok(match settling.map_err(failed)? {
             Settling::Won(ask) => {
                 tracing::info!(key = %ask.key, host = host.as_str(), "settled by its machine");
                 Reply::Won { ask: wire(&ask) }

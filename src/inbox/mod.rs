@@ -11,10 +11,12 @@ mod refusal;
 mod sessions;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::access::{Caller, Ticket};
 use crate::ask::permission::{ALLOW_ONCE, DENY};
@@ -33,6 +35,9 @@ pub use sessions::{Session, SessionState};
 
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;
+
+/// How long an answer waits until it is certain that the asker is there.
+const CONFIRMATION: Duration = Duration::from_secs(5);
 
 /// The one handle to the inbox; cheap to clone.
 #[derive(Debug, Clone)]
@@ -158,6 +163,7 @@ impl Inbox {
 
     async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let source = by.source().map(|source| taken_by(&self.store, source));
+        timeout(CONFIRMATION, self.registry.until_confirmed(&ask.key)).await.map_err(|_| Refusal::Unconfirmed)?;
         Ok(self.registry.settle(ask.id, outcome, source).await?)
     }
 }

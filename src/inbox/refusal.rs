@@ -44,6 +44,8 @@ pub enum Refusal {
     FullForOne(usize),
     /// The asker has asked too much, and may ask again after this time.
     TooMuch(Duration),
+    /// Nobody knows yet whether the asker is there.
+    Unconfirmed,
     /// Somebody answered first, and differently.
     Conflict(Arc<Ask>),
     /// The ask ended without an answer.

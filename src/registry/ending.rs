@@ -10,25 +10,25 @@ use crate::ask::{Ask, AskKey, OnTimeout, Outcome, Source};
 use crate::store::StoreError;
 
 use super::open_asks::{Abandoned, Parked, Waiters};
-use super::{GRACE, Registry, SettleError};
+use super::{GRACE, Registry, SettleError, Unconfirmed};
 
 /// Pauses between attempts to save an expiry or a withdrawal that the store could not save.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
 impl Registry {
-    /// Withdraws an ask if nobody parks on it within the grace. A program's ask needs no wait.
-    pub(super) fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration) {
+    /// Withdraws an ask if nobody parks on it within the grace. A program's ask needs no wait. It is `unconfirmed` until that is done.
+    pub(super) fn withdraw_unless_parked(&self, key: &AskKey, grace: Duration, unconfirmed: Option<Unconfirmed>) {
         if let Some((ask, waiters)) = self.0.open.waiters(key)
             && ask.origin.needs_wait()
             && let Some(abandoned) = waiters.abandoned()
         {
-            self.withdraw_after(grace, ask, waiters, abandoned);
+            self.withdraw_after(grace, ask, waiters, abandoned, unconfirmed);
         }
     }
 
     pub(super) fn withdraw_after_grace(&self, left: &Parked, abandoned: Abandoned) {
-        self.withdraw_after(GRACE, Arc::clone(&left.ask), Arc::clone(&left.waiters), abandoned);
+        self.withdraw_after(GRACE, Arc::clone(&left.ask), Arc::clone(&left.waiters), abandoned, None);
     }
 
     /// Whether an ask is this daemon's to end. The daemon of another machine ends its own asks.
@@ -36,12 +36,20 @@ impl Registry {
         ask.host == *self.0.store.host()
     }
 
-    fn withdraw_after(&self, grace: Duration, ask: Arc<Ask>, waiters: Arc<Waiters>, abandoned: Abandoned) {
+    fn withdraw_after(
+        &self,
+        grace: Duration,
+        ask: Arc<Ask>,
+        waiters: Arc<Waiters>,
+        abandoned: Abandoned,
+        unconfirmed: Option<Unconfirmed>,
+    ) {
         if !self.watches_over(&ask) {
             return;
         }
         let registry = self.clone();
         self.0.runtime.spawn(async move {
+            let _unconfirmed = unconfirmed;
             sleep(grace).await;
             // It may have been deferred meanwhile, and then needs nobody.
             let waits_for_nobody = registry.0.open.get(&ask.key).is_none_or(|ask| ask.deferred);

@@ -65,6 +65,7 @@ impl Drop for Link {
             is_last
         });
         if is_last {
+            self.registry.share(&self.host).forget_unconfirmed();
             self.registry.watch_absent(self.host.clone());
         }
     }
@@ -73,6 +74,7 @@ impl Drop for Link {
 impl Registry {
     /// The daemon of a machine is linked from now on. It takes the place of an older link of the same machine.
     pub fn link(&self, host: &Host) -> Link {
+        self.share(host).forget_unconfirmed();
         let number = self.0.links.next.fetch_add(1, Ordering::Relaxed);
         self.0.links.by_host.send_modify(|links| {
             links.insert(host.clone(), number);

@@ -17,6 +17,7 @@ mod quotas;
 mod race;
 mod sessions;
 mod shares;
+mod unconfirmed;
 mod wait;
 
 use std::collections::HashSet;
@@ -43,6 +44,8 @@ pub use quotas::{Asker, Charge};
 use sessions::Sessions;
 pub use sessions::{Activity, AgentProcess};
 pub use shares::{MAX_CALLS, Share};
+pub use unconfirmed::Unconfirmed;
+use unconfirmed::{Found, Keys};
 pub use wait::{Wait, WaitEnd};
 
 /// How long an ask outlives its last wait.
@@ -63,6 +66,7 @@ pub struct Registry(Arc<Shared>);
 struct Shared {
     store: Store,
     open: Arc<OpenAsks>,
+    unconfirmed: Keys,
     calls: Calls,
     sessions: Arc<Sessions>,
     links: Links,
@@ -104,22 +108,6 @@ pub enum OpenError {
     Store(#[from] StoreError),
 }
 
-/// An ask that was opened or found. If it was opened, and nobody is parked on it when this is dropped, its asker may never come: the ask
-/// is then withdrawn, unless an asker comes within the grace. This also holds if the caller that opened it is gone before it gets this.
-struct Found {
-    ask: Arc<Ask>,
-    /// `None` if it was open before.
-    opened_by: Option<Registry>,
-}
-
-impl Drop for Found {
-    fn drop(&mut self) {
-        if let Some(registry) = &self.opened_by {
-            registry.withdraw_unless_parked(&self.ask.key, GRACE);
-        }
-    }
-}
-
 /// Why an ask is not settled.
 #[derive(Debug, thiserror::Error)]
 pub enum SettleError {
@@ -154,9 +142,16 @@ impl Registry {
                 }
             }
         }))?;
-        let (calls, runtime) = (Calls::default(), Handle::current());
-        let (links, quotas) = (Links::default(), Quotas::default());
-        let registry = Self(Arc::new(Shared { store: store.clone(), open, calls, sessions, links, quotas, runtime }));
+        let registry = Self(Arc::new(Shared {
+            store: store.clone(),
+            open,
+            unconfirmed: Keys::default(),
+            calls: Calls::default(),
+            sessions,
+            links: Links::default(),
+            quotas: Quotas::default(),
+            runtime: Handle::current(),
+        }));
         let mut hosts: HashSet<Host> = HashSet::new();
         for ask in registry.0.open.all() {
             registry.take_up(&ask);
@@ -178,7 +173,7 @@ impl Registry {
     /// Watches over an ask that was opened before. Its asker has some time to come back.
     fn take_up(&self, ask: &Arc<Ask>) {
         self.watch_deadline(ask);
-        self.withdraw_unless_parked(&ask.key, RETURN_GRACE);
+        self.withdraw_unless_parked(&ask.key, RETURN_GRACE, None);
     }
 
     /// Parks an asker on its ask, and opens the ask if it is not there. If the ask has an outcome that stands, the asker gets it at once.
@@ -193,10 +188,16 @@ impl Registry {
         }
         if resumed
             && let Some(ask) = self.0.store.ask(new.key.clone()).await?
-            && ask.stands_for(new.asker.as_deref())
+            && ask.stands_for_returning_asker()
         {
-            self.check_same(&ask, &new).await?;
-            return Ok(Attached::Settled(ask));
+            if ask.stands_for(new.asker.as_deref()) {
+                self.check_same(&ask, &new).await?;
+                return Ok(Attached::Settled(ask));
+            }
+            if race::is_host_of(&new, &ask) {
+                // A hook has brought the answer to the agent, and it was for one call. The host came a moment too late.
+                return Ok(Attached::Over);
+            }
         }
         loop {
             let found = self.open_or_find(&new, Asker::Here).await?;
@@ -239,9 +240,11 @@ impl Registry {
         Ok(Some(wait))
     }
 
-    /// Opens an ask without parking anybody on it.
+    /// Opens an ask without parking anybody on it. Its asker comes later, within the grace.
     pub async fn open(&self, new: NewAsk, asker: Asker) -> Result<Arc<Ask>, OpenError> {
-        Ok(Arc::clone(&self.open_or_find(&Arc::new(new), asker).await?.ask))
+        let mut found = self.open_or_find(&Arc::new(new), asker).await?;
+        found.grace = GRACE;
+        Ok(Arc::clone(&found.ask))
     }
 
     /// Opens an ask, or finds the life that stands. It is a task of its own and goes on if the caller is gone, because an ask that has been
@@ -249,6 +252,7 @@ impl Registry {
     async fn open_or_find(&self, new: &Arc<NewAsk>, asker: Asker) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
+            let unconfirmed = new.origin.needs_wait().then(|| registry.unconfirmed(&new.key));
             let places = registry.places_for(new.origin);
             // Each machine has its own share. To count it takes long, and is hardly ever needed.
             let is_full = registry.0.open.len() >= places && registry.count_open(registry.host()) >= places;
@@ -259,13 +263,13 @@ impl Registry {
                 Opened::Full => Err(charge.err().map_or(OpenError::Full, OpenError::TooMuch)),
                 Opened::Known(ask) => {
                     registry.check_same(&ask, &new).await?;
-                    Ok(Found { ask, opened_by: None })
+                    Ok(Found { ask, opened_by: None, unconfirmed: None, grace: Duration::ZERO })
                 }
                 Opened::New(ask) => {
                     charge.into_iter().for_each(Charge::keep);
                     tracing::info!(key = %ask.key, "opened");
                     registry.watch_deadline(&ask);
-                    Ok(Found { ask, opened_by: Some(registry.clone()) })
+                    Ok(Found { ask, opened_by: Some(registry.clone()), unconfirmed, grace: Duration::ZERO })
                 }
             }
         });

@@ -210,10 +210,19 @@ impl OpenAsks {
                 self.put(ask);
             }
             ChangeKind::Settled => {
-                if let Some((_, open)) = self.by_key.remove_if(&ask.key, |_, open| open.ask.id == ask.id) {
-                    if ask.may_be_answered_elsewhere() && ask.kind.is_announced() && !open.waiters.was_parked_on() {
+                let is_over = |_: &AskKey, open: &OpenAsk| {
+                    let is_same = open.ask.id == ask.id;
+                    // It is kept while the map is locked, so that a dialog that comes now finds one of the two.
+                    if is_same
+                        && ask.may_be_answered_elsewhere()
+                        && ask.kind.is_announced()
+                        && !open.waiters.was_parked_on()
+                    {
                         self.keep_unclaimed(ask);
                     }
+                    is_same
+                };
+                if let Some((_, open)) = self.by_key.remove_if(&ask.key, is_over) {
                     // A hub took this daemon for dead and withdrew the ask. The askers wait all the same, so they ask again.
                     if ask.was_withdrawn_by_hub() && open.waiters.is_parked_on() {
                         open.waiters.lose();

@@ -35,6 +35,11 @@ fn is_of_host(ask: &Ask, hook: Option<&str>) -> bool {
     ask.asker.is_none() && hook.is_some()
 }
 
+/// Whether the program that runs an agent asks about a call that a hook in that agent has asked about.
+pub(super) fn is_host_of(new: &NewAsk, ask: &Ask) -> bool {
+    new.asker.is_none() && ask.asker.is_some()
+}
+
 /// Whether a refusal proves that the agent received an answer. The end of a batch of calls is also reported for calls that ran.
 fn needs_receipt(ask: &Ask, news: &News) -> bool {
     let sent = ask.settlement.as_ref().and_then(|settlement| settlement.outcome.answer());
@@ -150,16 +155,6 @@ impl Registry {
     /// [`attach`](Self::attach) for `resumed`.
     pub async fn attach_by_key(&self, new: NewAsk, resumed: bool) -> Result<Attached, OpenError> {
         let key = new.key.clone();
-        let asker = new.asker.as_deref();
-        if let Some(ask) = self.get(&key).await?
-            && asker.is_none()
-            && ask.asker.is_some()
-            && ask.stands_for_returning_asker()
-            && !ask.stands_for(asker)
-        {
-            // A hook has brought the answer to the agent, and it was for one call. The host came a moment too late.
-            return Ok(Attached::Over);
-        }
         let attached = self.attach(new, resumed).await?;
         self.0.calls.serve(key);
         Ok(attached)

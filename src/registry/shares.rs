@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::ask::{Ask, Host, Origin};
+use crate::ask::{Ask, AskKey, Host, Origin};
 
-use super::Registry;
+use super::{Registry, Unconfirmed};
 
 /// How many commands of one machine are carried out at the same time.
 pub const MAX_CALLS: usize = 64;
@@ -33,6 +33,8 @@ pub struct Share {
     reads: Arc<Semaphore>,
     /// The bytes of the asks that are being opened.
     opening: AtomicUsize,
+    /// The asks that this machine has opened, as long as it has not said that their askers are there.
+    unconfirmed: Mutex<HashMap<AskKey, Unconfirmed>>,
     lines: Mutex<Lines>,
 }
 
@@ -80,6 +82,7 @@ impl Share {
             calls: semaphore(MAX_CALLS),
             reads: semaphore(MAX_READS),
             opening: AtomicUsize::new(0),
+            unconfirmed: Mutex::default(),
             lines: Mutex::new(lines),
         }
     }
@@ -87,6 +90,24 @@ impl Share {
     /// Whether one more line about this machine may go into the log. If so, how many were left out before it.
     pub fn line(&self) -> Option<u64> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).one_more(Instant::now())
+    }
+
+    /// An ask was opened. It is unconfirmed until its machine says that the asker is there, or ends it, or the link is gone.
+    pub fn keep(&self, unconfirmed: Unconfirmed) {
+        self.unconfirmed().insert(unconfirmed.key().clone(), unconfirmed);
+    }
+
+    /// The machine has said that the asker is there, or has ended the ask.
+    pub fn confirm(&self, key: &AskKey) {
+        drop(self.unconfirmed().remove(key));
+    }
+
+    pub(super) fn forget_unconfirmed(&self) {
+        self.unconfirmed().clear();
+    }
+
+    fn unconfirmed(&self) -> MutexGuard<'_, HashMap<AskKey, Unconfirmed>> {
+        self.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The right to carry out a command. Safe to cancel.

@@ -91,9 +91,15 @@ async fn begin_and_cancel(world: &World, new: NewAsk) {
 async fn an_asker_that_goes_while_its_question_is_opened_is_withdrawn() {
     let world = World::new();
     begin_and_cancel(&world, ask(None)).await;
-    while world.open_id().await.is_none() {
-        tokio::task::yield_now().await;
-    }
+    let ask = loop {
+        if let Some(ask) = world.registry.get(&key()).await.unwrap() {
+            break ask;
+        }
+    };
+    // Nobody can answer it in between.
+    world.registry.until_confirmed(&key()).await;
+    let answered = world.registry.settle(ask.id, answered(), None).await;
+    assert!(matches!(answered, Err(SettleError::Gone(_))), "{answered:?}");
     assert_eq!(world.outcome().await, Outcome::Withdrawn);
 }
 

@@ -203,6 +203,13 @@ impl Store {
         backend!(self, settle(id, settlement).await)
     }
 
+    /// The asker of an ask that was opened here is there. A hub has to know that before anybody answers.
+    pub async fn confirm(&self, key: &AskKey) {
+        if let Backend::Hub(store) = &self.0 {
+            store.confirm(key).await;
+        }
+    }
+
     /// Lets an open ask go on without anybody who waits, and without a deadline. `None`, and nothing done, if it is settled.
     pub async fn defer(&self, id: AskId, at: Timestamp) -> Result<Option<Arc<Ask>>, StoreError> {
         backend!(self, defer(id, at).await)

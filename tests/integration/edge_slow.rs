@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fleet::{FAST, Fleet};
 use crate::http::Request;
-use crate::world::{World, question};
+use crate::world::{World, call, question, until};
 
 /// Twenty seconds for a large question.
 const SLOW: u32 = 45_000;
@@ -72,4 +72,25 @@ fn a_large_change_comes_over_a_slow_way_and_cuts_nothing() {
     assert_eq!(reply["hookSpecificOutput"]["updatedInput"]["answers"], answers());
     assert!(begun.elapsed() > Duration::from_secs(16), "the way was not slow: {:?}", begun.elapsed());
     assert_never_cut(&fleet);
+}
+
+/// The hook gives up after two seconds, while its question is still on the way to the hub.
+#[test]
+fn an_answer_to_a_question_whose_hook_has_gone_is_refused() {
+    let fleet = Fleet::new();
+    let mut edge = fleet.linked_edge("build-1");
+    for (round, (up, down)) in [(SLOW, FAST), (FAST, SLOW)].into_iter().enumerate() {
+        fleet.slow(up, down);
+        let id = format!("t{round}");
+        let asked = large(2000)["questions"].take();
+        edge.hook(&call("s", &id, asked.as_array().unwrap())).no_decision();
+        // A hub that does not know yet whether the hook is there saves nothing.
+        let answer = || {
+            let reply = fleet.hub.answer(&format!("s__{id}"), &answers());
+            Some(reply).filter(|reply| ![404, 503].contains(&reply.status))
+        };
+        let reply = until("the question", answer).expect(410).json();
+        assert_eq!(reply["ask"]["outcome"]["kind"], "withdrawn", "round {round}: {reply}");
+        fleet.reopen();
+    }
 }

@@ -120,6 +120,20 @@ fn a_disk_that_takes_long_and_then_fails() {
 }
 
 #[test]
+fn an_answer_to_a_question_that_a_slow_disk_has_stored_too_late_is_refused() {
+    let mut world = World::new();
+    let faults = Faults::new(world.home());
+    drop(world.daemon_with(|daemon| faults.prepare(daemon)));
+    for round in 0..rounds() {
+        faults.delay_one_sync(2500);
+        world.hook(&small(round)).no_decision();
+        let answer = || world.answer(&format!("s__t{round}"), &json!({"Which?": "A"}));
+        let reply = until("the question", || Some(answer()).filter(|reply| reply.status != 404)).expect(410).json();
+        assert_eq!(reply["ask"]["outcome"]["kind"], "withdrawn", "{reply}");
+    }
+}
+
+#[test]
 fn a_full_disk() {
     let mut world = World::new();
     let faults = Faults::new(world.home());

@@ -193,6 +193,11 @@ impl Hub {
         }
     }
 
+    /// If this fails, the hub learns it when the link is gone.
+    pub(super) async fn confirm(&self, key: &AskKey) {
+        drop(self.call(Command::Confirm { key: key.to_string() }).await);
+    }
+
     pub(super) async fn defer(&self, id: AskId, _: Timestamp) -> Result<Option<Arc<Ask>>, StoreError> {
         read_found(self.call(Command::Defer { ask: id }).await?)
     }

@@ -156,6 +156,10 @@ pub enum Command {
         ask: AskId,
         outcome: Outcome,
     },
+    /// The asker of an ask that was opened is parked on it, or will come soon.
+    Confirm {
+        key: String,
+    },
     Defer {
         ask: AskId,
     },

@@ -61,6 +61,11 @@ impl Faults {
         self.say(&format!("sync {} 0 once\n", error.raw_os_error()));
     }
 
+    /// The next sync of the store takes this long.
+    pub(crate) fn delay_one_sync(&self, milliseconds: u32) {
+        self.say(&format!("sync 0 {milliseconds} once\n"));
+    }
+
     /// Whether a fault that happens once has happened.
     pub(crate) fn has_happened(&self) -> bool {
         !self.control.exists()

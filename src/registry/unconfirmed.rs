@@ -1,0 +1,88 @@
+//! Asks whose askers may be gone.
+//!
+//! A store can be slow, and an asker does not wait for it for long. So an ask can be there after its asker has gone. Nobody is told that
+//! their answer counts before the asker is there to get it: until then they wait. If the asker has gone, the ask is withdrawn.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::ask::{Ask, AskKey};
+
+use super::Registry;
+
+/// The keys of all unconfirmed asks. A key can be opened twice at the same time, so they are counted.
+pub(super) type Keys = Arc<watch::Sender<HashMap<AskKey, u32>>>;
+
+/// An ask that is being opened, or was opened, and whose asker may be gone, until this is dropped.
+#[derive(Debug)]
+pub struct Unconfirmed {
+    keys: Keys,
+    key: AskKey,
+}
+
+impl Unconfirmed {
+    pub(super) fn key(&self) -> &AskKey {
+        &self.key
+    }
+}
+
+impl Drop for Unconfirmed {
+    fn drop(&mut self) {
+        self.keys.send_modify(|keys| {
+            if let Some(count) = keys.get_mut(&self.key) {
+                *count -= 1;
+                if *count == 0 {
+                    keys.remove(&self.key);
+                }
+            }
+        });
+    }
+}
+
+/// An ask that was opened or found. If it was opened, this is dropped when its asker is parked, or comes within the grace, or is gone. It is
+/// also dropped if the caller that opened it is gone before it gets this.
+pub(super) struct Found {
+    pub(super) ask: Arc<Ask>,
+    /// `None` if it was open before.
+    pub(super) opened_by: Option<Registry>,
+    pub(super) unconfirmed: Option<Unconfirmed>,
+    pub(super) grace: Duration,
+}
+
+impl Drop for Found {
+    fn drop(&mut self) {
+        let Some(registry) = &self.opened_by else { return };
+        let key = &self.ask.key;
+        if self.grace.is_zero() && !registry.0.open.has_asker(key) {
+            registry.withdraw_unless_parked(key, self.grace, self.unconfirmed.take());
+        } else {
+            registry.confirm(key);
+            registry.withdraw_unless_parked(key, self.grace, None);
+        }
+    }
+}
+
+impl Registry {
+    /// An ask is about to be opened for an asker.
+    pub fn unconfirmed(&self, key: &AskKey) -> Unconfirmed {
+        self.0.unconfirmed.send_modify(|keys| *keys.entry(key.clone()).or_default() += 1);
+        Unconfirmed { keys: Arc::clone(&self.0.unconfirmed), key: key.clone() }
+    }
+
+    /// Returns when the asker of an ask is there, or the ask is over. Safe to cancel.
+    pub async fn until_confirmed(&self, key: &AskKey) {
+        // There is no error: the registry has the sender.
+        drop(self.0.unconfirmed.subscribe().wait_for(|keys| !keys.contains_key(key)).await);
+    }
+
+    /// Tells the hub of an edge that the asker is there.
+    fn confirm(&self, key: &AskKey) {
+        if self.0.store.hub().is_some() {
+            let (store, key) = (self.0.store.clone(), key.clone());
+            self.0.runtime.spawn(async move { store.confirm(&key).await });
+        }
+    }
+}
