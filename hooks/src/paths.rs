@@ -79,6 +79,11 @@ impl Paths {
         self.state_dir.join("tokens.json")
     }
 
+    /// The processes of agents, kept across restarts so that an agent is not taken for a person after one.
+    pub fn agents(&self) -> PathBuf {
+        self.state_dir.join("agents.json")
+    }
+
     /// The key and the certificate for the local network, kept so that devices know the daemon again.
     pub fn tls(&self) -> PathBuf {
         self.state_dir.join("tls.json")

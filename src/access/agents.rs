@@ -5,8 +5,13 @@
 //! its own. This is a speed bump and not a wall: docs/security.md says what gets around it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
 
 use super::process::{INIT, Process, ancestors, cgroup};
 
@@ -31,39 +36,69 @@ pub enum Suspect {
     Gone,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Agent {
     started: u64,
     /// Its control group, if that is its own.
     cgroup: Option<String>,
+    #[serde(skip, default = "Instant::now")]
     looked_at: Instant,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Agents(Mutex<HashMap<i32, Agent>>);
+pub(super) struct Agents {
+    known: Mutex<HashMap<i32, Agent>>,
+    /// Where they are kept for the next daemon.
+    file: OnceLock<PathBuf>,
+    /// Held while the file is written.
+    saving: Mutex<()>,
+}
 
 impl Agents {
+    /// Recalls the agents that an earlier daemon knew, and keeps them in this file from now on.
+    pub(super) fn keep_in(&self, file: PathBuf) {
+        // A file that is missing or damaged holds nobody. Their next calls tell.
+        let kept: HashMap<i32, Agent> =
+            std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        let is_there = |(id, agent): &(i32, Agent)| {
+            agent.cgroup.is_some() || Process::read(*id).is_some_and(|process| process.started == agent.started)
+        };
+        self.agents().extend(kept.into_iter().filter(is_there));
+        drop(self.file.set(file));
+    }
+
+    /// Saves them. It takes as long as the disk does.
+    pub(super) fn save(&self) {
+        let Some(file) = self.file.get() else { return };
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = serde_json::to_vec(&*self.agents());
+        if let Err(error) = text.map_err(Into::into).and_then(|text| durable::write(file, &text)) {
+            tracing::warn!(%error, "an agent will be taken for a person after a restart, until its next call");
+        }
+    }
+
     /// A hook says which process is its agent. That is believed if the agent has started the hook: a number of another container must not
-    /// stand for a process of this machine.
-    pub(super) fn meet(&self, hook: i32, agent: i32, now: Instant) {
+    /// stand for a process of this machine. Returns whether it was not known.
+    pub(super) fn meet(&self, hook: i32, agent: i32, now: Instant) -> bool {
         let is_fresh = |known: &Agent| now.saturating_duration_since(known.looked_at) < FRESH;
         if agent <= INIT || self.agents().get(&agent).is_some_and(is_fresh) {
-            return;
+            return false;
         }
         let Some(process) = Process::read(agent).filter(|process| ancestors(hook).any(|above| above == *process))
         else {
-            return;
+            return false;
         };
         let mut agents = self.agents();
         if let Some(known) = agents.get_mut(&agent).filter(|known| known.started == process.started) {
             known.looked_at = now;
-            return;
+            return false;
         }
         if agents.len() >= MAX_AGENTS {
             let oldest = agents.iter().min_by_key(|(_, known)| known.looked_at).map(|(id, _)| *id);
             oldest.and_then(|oldest| agents.remove(&oldest));
         }
         agents.insert(agent, Agent { started: process.started, cgroup: own_group(&process), looked_at: now });
+        true
     }
 
     /// Whether a process is anything but a person's.
@@ -95,7 +130,7 @@ impl Agents {
 
     fn agents(&self) -> MutexGuard<'_, HashMap<i32, Agent>> {
         // No code that holds this lock can panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

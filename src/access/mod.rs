@@ -22,6 +22,7 @@ mod ticket;
 mod token;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -185,9 +186,17 @@ impl Access {
 
     /// A hook says which process is its agent.
     pub fn meet_agent(&self, hook: &Caller, agent: &str) {
-        if let (Some(hook), Ok(agent)) = (hook.process(), agent.parse()) {
-            self.0.agents.meet(hook, agent, Instant::now());
+        if let (Some(hook), Ok(agent)) = (hook.process(), agent.parse())
+            && self.0.agents.meet(hook, agent, Instant::now())
+        {
+            let shared = Arc::clone(&self.0);
+            tokio::task::spawn_blocking(move || shared.agents.save());
         }
+    }
+
+    /// Recalls the agents that an earlier daemon knew, and keeps them in this file.
+    pub fn keep_agents_in(&self, file: PathBuf) {
+        self.0.agents.keep_in(file);
     }
 
     /// Why whoever is at the other end is not taken for a person. `None` if they are, and if the system does not tell who it is.

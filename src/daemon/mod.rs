@@ -103,11 +103,13 @@ pub async fn run(
     let shares = Shares::of_this_process();
     let private = [instance.paths().state_dir(), config_file.parent().unwrap_or(&config_file)].map(Path::to_path_buf);
     let ticket_kinds = Kind::ALL.into_iter().filter(|kind| config.notify.has_buttons(*kind)).collect();
+    let access = Access::new(&tokens, tickets, store.clone());
+    access.keep_agents_in(instance.paths().agents());
     let services = Services {
         inbox: Inbox::new(registry.clone(), store.clone(), ticket_kinds)
             .with_only_devices(config.approve_from == ApproveFrom::Devices),
         bridge: Bridge::new(registry.clone(), rules, shares.hooks, config.hub.is_some(), private.into()),
-        access: Access::new(&tokens, tickets, store.clone()),
+        access,
         ways: notifier.as_ref().map(|notifier| notifier.ways.clone()).unwrap_or_default(),
         registry,
     };

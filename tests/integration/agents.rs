@@ -201,6 +201,17 @@ fn an_agent_cannot_answer_for_another_one_and_the_shell_above_it_can() {
             assert!(said.contains("An agent has started this program"), "{command}: {said}");
         }
     }
+    // A new daemon knows the agents of the one before.
+    for kills in [false, true] {
+        let pid = other.process.id().to_string();
+        let is_kept = || fs::read_to_string(world.state("agents.json")).ok()?.contains(&pid).then_some(());
+        until("the agent to be kept", is_kept);
+        let end = if kills { format!("kill -9 {}", world.daemon_pid()) } else { format!("{ANSWERBACK} restart") };
+        let (code, said) = other.run(&end);
+        assert_eq!(code, 0, "{said}");
+        let (code, said) = other.run(&answer(&key));
+        assert!(code == 1 && said.contains("An agent has started this program"), "after {end}: {said}");
+    }
     world.assert_open(&key);
     // A shell that has started an agent, as a person's does.
     let mut shell = Shell::new(&world);
