@@ -35,7 +35,7 @@ export class Comments {
   #shown = new Map();
   #lines;
   /** What is said about the plan when something is selected in it. */
-  #selection = h("button", { type: "button", class: "selection", hidden: true }, icon("comment"), "Comment on the selection");
+  #selection = h("button", { type: "button", class: "selection", hidden: true }, icon("question"), "Comment on the selection");
 
   /**
    * @param {string} plan
@@ -95,7 +95,7 @@ export class Comments {
     // The drawing on a button is made when somebody comes near.
     const draw = (/** @type {Event} */ { target }) => {
       const button = this.#around(/** @type {Element} */ (target))?.element.querySelector(".comment-on");
-      if (button && !button.firstChild) button.append(icon("comment"));
+      if (button && !button.firstChild) button.append(icon("question"));
     };
     shown.addEventListener("pointerover", draw);
     shown.addEventListener("focusin", draw);

@@ -51,5 +51,5 @@ function mark(tone, kind) {
   if (tone === "good") return "check";
   if (kind === "released") return "terminal";
   // Words went back, and nothing was refused.
-  return tone === "plain" && kind.startsWith("answered") ? "comment" : "close";
+  return tone === "plain" && kind.startsWith("answered") ? "question" : "close";
 }

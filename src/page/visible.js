@@ -13,8 +13,8 @@ const IN_CODE = new RegExp(`(?:(?![\\n\\t ])[${UNSEEN}\\p{Zs}])+`, "gu");
 /** Words that are written from right to left. */
 const TURNED = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]+/gu;
 /** A letter that looks like a Latin one, beside a Latin one: the word is not what it seems to be. */
-const ALIKE = "\\p{Script=Cyrillic}\\p{Script=Greek}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}";
-const FOREIGN = new RegExp(`(?<=\\p{Script=Latin})[${ALIKE}]+|(?<![${ALIKE}])[${ALIKE}]+(?=\\p{Script=Latin})`, "gu");
+const ALIKE = "\\p{sc=Cyrl}\\p{sc=Grek}\\p{sc=Armn}\\p{sc=Cher}\\p{sc=Copt}\\p{sc=Lisu}";
+const FOREIGN = new RegExp(`(?<=\\p{sc=Latn})[${ALIKE}]+|(?<![${ALIKE}])[${ALIKE}]+(?=\\p{sc=Latn})`, "gu");
 /** How many characters of a row of hidden ones are named. The others are counted. */
 const NAMED = 8;
 

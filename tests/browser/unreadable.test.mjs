@@ -72,12 +72,12 @@ scenario("a command is code in its row, in its card, in its outcome and in the h
   assert.equal(await page.locator(".row", { hasText: "Use" }).locator(".row-text").innerText(), "Use this?", "a question is Markdown");
   await row.click();
   await page.getByRole("article", { name: `Bash: ${command}` }).waitFor();
-  assert.equal((await page.locator(".exact .code").innerText()).trim(), command);
+  assert.equal((await page.locator(".exact .code").textContent()).trim(), command);
   await world.post(`/v1/asks/${key}/answer`, { answers: { [(await world.get(`/v1/asks/${key}`)).questions[0].question]: "Deny" } });
   assert.equal(await page.locator(".ended-exact").innerText(), command);
   assert.equal(await row.locator(".row-text").innerText(), `Bash: ${command}`);
   await page.locator("#to-history").click();
-  assert.equal((await page.locator(".entry .exact .code").innerText()).trim(), command);
+  assert.equal((await page.locator(".entry .exact .code").textContent()).trim(), command);
 });
 
 scenario("the name of a kind is the page's: no header of an agent looks like it", async (world) => {
@@ -101,3 +101,17 @@ scenario("letters of another script in a Latin word of a command are marked", as
   assert.deepEqual(await marked.allInnerTexts(), ["\u0441U+0441", "\u0430U+0430"]);
   await page.getByRole("article", { name: "s\u0441⟨U+0441⟩p \u0430⟨U+0430⟩pp файл user_имя 修正API" }).waitFor();
 });
+
+/** Near the size limit of a subject: what took minutes, line by line. */
+const LONG = [`# x${" ".repeat(60_000)}y`, `a|b\n${" ".repeat(60_000)}x|`, "\u05d0b".repeat(30_000), "`\u05d0` ".repeat(12_000), "a\u200b".repeat(20_000), "- a\n".repeat(10_000), "*a **b _c [d](".repeat(2000), "the end"].join("\n\n");
+
+for (const browser of /** @type {const} */ (["chromium", "firefox"])) {
+  scenario(`${browser}: a plan that was made to take long is shown, and can be sent back`, async (world) => {
+    const asked = await world.plan(LONG);
+    const page = await world.page();
+    await page.locator(".plan-text p", { hasText: "the end" }).waitFor({ state: "attached" });
+    await page.getByLabel("Keep planning, and tell the agent what to change").fill("Shorter.");
+    await page.getByRole("button", { name: "Send back", exact: true }).click();
+    assert.match((await asked.reply()).decision.message, /Shorter/);
+  }, { browser });
+}
