@@ -144,7 +144,7 @@ export const text = (ask) => guarded(ask, (kind) => kind.text(ask));
 export const line = (ask) => guarded(ask, (kind) => kind.line(ask));
 
 /** The kind of an ask. No text of an agent looks like this. @param {Ask} ask */
-export const kindMark = (ask) => h("span", { class: `kind ${kindKey(ask)}` }, icon(kindKey(ask)), kindOf(ask).name);
+export const kindMark = (ask) => h("span", { class: "kind", "data-kind": kindKey(ask) }, icon(kindKey(ask)), kindOf(ask).name);
 
 /** How a settled ask ended. @param {Ask} ask */
 export const verdict = (ask) => guarded(ask, (kind) => kind.verdict(ask));

@@ -28,7 +28,7 @@ const BLANK = /^\s*$/;
 export function markdown(text, passage = (block) => block) {
   const lines = text.split(/\r?\n/).map((line, index) => ({ text: line, number: index + 1 }));
   const rest = lines.splice(LINES);
-  return h("div", { class: "markdown", dir: "auto" }, blocks(lines, passage, 0), rest.length > 0 && whole(rest, plain, passage));
+  return h("div", { class: "markdown" }, blocks(lines, passage, 0), rest.length > 0 && whole(rest, plain, passage));
 }
 
 /**
