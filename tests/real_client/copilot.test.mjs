@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { COPILOT } from "./lib/clients.mjs";
+import { oneShot } from "./lib/drivers/one_shot.mjs";
 import { expectIncludes } from "./lib/expect.mjs";
 import { ResponsesApi } from "./lib/responses_api.mjs";
 import { scenario } from "./lib/world.mjs";
+import { ask, TWO_DATABASES as DATABASE } from "../lib/questions.mjs";
 import { within } from "../lib/until.mjs";
 
 scenario("Copilot CLI: a command runs, and the hook has no part in it", async (world) => {
@@ -28,6 +30,16 @@ scenario("Copilot CLI: a command runs, and the hook has no part in it", async (w
   } finally {
     model.stop();
   }
+});
+
+scenario("Copilot CLI: Claude Code in its shell still asks", async (world) => {
+  world.extraEnv = { COPILOT_CLI: "1" };
+  const call = ask(DATABASE);
+  const run = oneShot(world, call);
+  const [open] = await world.daemon.opened(call);
+  await world.daemon.answer(open, { [DATABASE.question]: "SQLite" });
+  expectIncludes((await world.shown(call)).result(call).text, "SQLite");
+  await run.finish();
 });
 
 /** What makes it talk to the scripted model, and to nobody else. */
