@@ -94,7 +94,8 @@ fn readers_that_never_read_cost_little_memory() {
         let cost = memory(&world, "VmHWM:").saturating_sub(before);
         println!("{path}: {} MiB, and somebody else waited {took:?}", cost >> 20);
         assert!(cost <= MOST, "{READERS} readers of {path} cost {} MiB", cost >> 20);
-        assert!(took < Duration::from_secs(5), "{took:?}");
+        // Without the bounds, it was most of a minute.
+        assert!(took < Duration::from_secs(20), "{took:?}");
     }
 }
 

@@ -117,6 +117,7 @@ fn granted_over(link: &mut Stolen, hub: &World, key: &str, project: &str, file: 
     });
     let opened = link.call(&json!({"do": "open", "per_session": 64, "new": new}));
     assert_eq!(opened["Ok"]["is"], "new", "{opened}");
+    link.call(&json!({"do": "confirm", "key": key}));
     hub.answer(key, &json!({"Allow?": label})).expect(200);
 }
 

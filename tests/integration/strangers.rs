@@ -29,9 +29,9 @@ fn the_hook_tells_other_agents_nothing_and_starts_no_daemon() {
 #[test]
 fn claude_code_in_the_shell_of_another_agent_is_still_claude_code() {
     let mut world = World::new();
-    let own = std::process::id().to_string();
-    let mut command = world.command(HOOK);
-    command.env("COPILOT_CLI", "1").env("CLAUDE_PID", own);
+    // A shell plays Claude Code. This process must not, because an agent and what it has started may not answer.
+    let mut command = world.command("sh");
+    command.args(["-c", "CLAUDE_PID=$$ \"$0\"; exit", HOOK]).env("COPILOT_CLI", "1");
     let hook = world.hook_with(command, call("s", "t", &[question("Which?")]).to_string().as_bytes());
     world.until_open("s__t");
     world.answer("s__t", &serde_json::json!({"Which?": "A"})).expect(200);

@@ -86,7 +86,7 @@ impl Agent {
                 if self.way == Way::Race && self.chance.percent(15) {
                     self.answered_at_the_terminal(&id)
                 } else {
-                    self.until_told(|| vec![self.hook("PermissionRequest", None, "")])
+                    self.beside_the_dialog(self.hook("PermissionRequest", None, ""))
                 }
             }
         };
@@ -110,9 +110,17 @@ impl Agent {
         thread::sleep(self.chance.up_to(Duration::from_millis(300)));
         self.until_told(|| vec![self.hook("PostToolUse", Some(id), "")]);
         self.model.count("calls answered at the terminal");
-        let heard = self.hear(vec![waiting]);
-        // A hook that was killed is not asked again: its dialog is gone.
-        heard.unwrap_or(Heard { end: End::GivenUp, stderr: String::new() })
+        self.beside_the_dialog(waiting)
+    }
+
+    /// A hook beside a dialog is not started again if it is killed: the dialog stays.
+    fn beside_the_dialog(&self, hook: Child) -> Heard {
+        let heard = self.hear(vec![hook]).unwrap_or(Heard { end: End::Unreached, stderr: String::new() });
+        // A question is announced before its dialog is there, and may be answered before. If its hook then finds no daemon, the dialog stays.
+        if self.way == Way::Race && heard.end == End::LeftToTerminal && !heard.stderr.is_empty() {
+            return Heard { end: End::Unreached, ..heard };
+        }
+        heard
     }
 
     /// The hook that waited is started once more, after everything is over.
@@ -124,7 +132,7 @@ impl Agent {
         let Some(heard) = self.hear(vec![hook]) else { return };
         match heard.end {
             End::Answered(answer) => self.model.told_late(key, Some(&answer)),
-            End::LeftToTerminal | End::GivenUp => self.model.told_late(key, None),
+            End::LeftToTerminal | End::GivenUp | End::Unreached => self.model.told_late(key, None),
             End::Hung => self.model.ended(key, &End::Hung, "late"),
         }
     }

@@ -15,6 +15,8 @@ pub(crate) enum End {
     Answered(String),
     /// The hook printed nothing, so the terminal asks.
     LeftToTerminal,
+    /// The hook beside a dialog was killed, or found no daemon. The person decides in the dialog.
+    Unreached,
     /// The agent ended the hook, and asks nothing any more.
     GivenUp,
     /// The hook waited although nobody had anything to wait for.
@@ -130,6 +132,7 @@ impl Model {
         self.count(match end {
             End::Answered(_) => "calls answered",
             End::LeftToTerminal => "calls left to the terminal",
+            End::Unreached => "dialogs that lost their hook",
             End::GivenUp => "calls given up by the agent",
             End::Hung => "calls that hung",
         });
@@ -149,7 +152,7 @@ impl Model {
                 Some(format!("lost: {key} got nothing ({said:?}), and {:?} was acknowledged", call.acknowledged))
             }
             End::Hung => Some(format!("hung: {key}, acknowledged: {:?}", call.acknowledged)),
-            End::LeftToTerminal | End::GivenUp => None,
+            End::LeftToTerminal | End::Unreached | End::GivenUp => None,
         };
         state.wrongs.extend(wrong);
     }

@@ -179,8 +179,8 @@ fn outcome(ask: &Ask) -> &Outcome {
 fn short() -> Times {
     let ms = Duration::from_millis;
     Times {
-        call: ms(1000),
-        unknown: ms(2000),
+        call: ms(3000),
+        unknown: ms(4000),
         poll: ms(200),
         lease: ms(1500),
         renewal: ms(200),
