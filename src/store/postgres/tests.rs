@@ -62,7 +62,14 @@ impl Network {
     pub(crate) async fn open(&self, host: &str, can_be_cut: bool) -> (store::Opening, Snapshot) {
         let dir = if can_be_cut { self.proxy.dir() } else { Engine::shared().dir() };
         let options = PostgresOptions::parse(&engine::address(dir, &self.name)).unwrap();
-        store::Opening::connect(PostgresOptions { times: short(), ..options }, Host::new(host)).await.unwrap()
+        let options = PostgresOptions { times: short(), ..options };
+        // The calls are short here, and a busy engine may need longer for the first ones.
+        for _ in 0..20 {
+            if let Ok(opened) = store::Opening::connect(options.clone(), Host::new(host)).await {
+                return opened;
+            }
+        }
+        store::Opening::connect(options, Host::new(host)).await.unwrap()
     }
 
     pub(crate) fn cut(&self, is_cut: bool) {
@@ -179,8 +186,8 @@ fn outcome(ask: &Ask) -> &Outcome {
 fn short() -> Times {
     let ms = Duration::from_millis;
     Times {
-        call: ms(3000),
-        unknown: ms(4000),
+        call: ms(1000),
+        unknown: ms(2000),
         poll: ms(200),
         lease: ms(1500),
         renewal: ms(200),
