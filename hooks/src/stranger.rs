@@ -12,11 +12,11 @@ use std::process::Command;
 const MARKS: [&str; 4] = [
     // Copilot CLI. Seen with 1.0.102.
     "COPILOT_CLI",
-    // Cursor. From its documentation.
+    // Cursor. Documented, not tried.
     "CURSOR_VERSION",
-    // Gemini CLI. From its documentation.
+    // Gemini CLI. Documented, not tried.
     "GEMINI_SESSION_ID",
-    // Qwen Code. From its documentation.
+    // Qwen Code. Documented, not tried.
     "QWEN_PROJECT_DIR",
 ];
 

@@ -8,14 +8,14 @@ use std::os::unix::net::UnixListener;
 use answerback_hook::start::create_state_dir;
 use serde_json::json;
 
-use crate::world::{HOOK, Hook, TWO_SECONDS, World, call, copy_program, question};
+use crate::world::{HOOK, Hook, IN_TIME, World, call, copy_program, question};
 
 /// Checks that the hook made no decision in time, and returns its message.
 #[track_caller]
 fn failed_open(hook: Hook) -> String {
     let started = hook.started;
     let output = hook.no_decision();
-    assert!(started.elapsed() < TWO_SECONDS, "{:?}", started.elapsed());
+    assert!(started.elapsed() < IN_TIME, "{:?}", started.elapsed());
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.lines().count() <= 1, "{stderr}");
     stderr

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::faults::Faults;
-use crate::world::{HOOK, TWO_SECONDS, World, call, copy_program, question, signal, until};
+use crate::world::{HOOK, IN_TIME, World, call, copy_program, question, signal, until};
 
 /// How often each case is tried. `ANSWERBACK_ROUNDS` asks for more, to measure.
 const ROUNDS: usize = 3;
@@ -39,7 +39,7 @@ fn in_time(what: &str, mut times: Vec<Duration>) {
     let (middle, longest) = (times[times.len() / 2], times[times.len() - 1]);
     println!("time to the dialog, {what}: p50 {middle:.2?}, max {longest:.2?} of {}", times.len());
     // The median counts, because a busy machine may delay any single process.
-    assert!(middle < TWO_SECONDS, "{what}: {middle:?}");
+    assert!(middle < IN_TIME, "{what}: {middle:?}");
 }
 
 fn small(round: usize) -> Value {

@@ -24,7 +24,7 @@ pub(crate) const NOBODY: u32 = 65534;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The hook promises two seconds. A busy machine may need as long again to start and to end a process.
-pub(crate) const TWO_SECONDS: Duration = Duration::from_secs(4);
+pub(crate) const IN_TIME: Duration = Duration::from_secs(4);
 
 pub(crate) struct World {
     home: TempDir,

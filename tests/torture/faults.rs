@@ -1,17 +1,19 @@
 //! What is done to the programs while agents ask and people answer.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use crate::chance::Chance;
 use crate::model::Model;
 use crate::people;
-use crate::world::{ANSWERBACK, World, signal, until};
+use crate::world::{ANSWERBACK, World, signal};
 
 /// The longest pause between two faults.
 const PAUSE: Duration = Duration::from_millis(300);
+/// Longer than it takes to withdraw what nobody waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Injects faults until the run is over.
 pub(crate) fn inject(world: &World, model: &Model, chance: &Chance) {
@@ -66,13 +68,12 @@ fn command(world: &World, model: &Model, arguments: &[&str], what: &'static str)
 pub(crate) fn until_nothing_is_open(world: &World) -> Vec<String> {
     // It withdraws what nobody waits for. The last one may have been killed.
     assert!(world.command(ANSWERBACK).arg("status").output().unwrap().status.success());
-    let mut keys = Vec::new();
-    let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        until("nothing to be open", || {
-            keys = people::open_asks(world)?.iter().map(|ask| ask["key"].to_string()).collect();
-            keys.is_empty().then_some(())
-        });
-    }));
-    drop(found);
-    keys
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let asks = people::open_asks(world);
+        if asks.as_ref().is_some_and(Vec::is_empty) || Instant::now() > deadline {
+            return asks.expect("the list of what is open").iter().map(|ask| ask["key"].to_string()).collect();
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
 }
