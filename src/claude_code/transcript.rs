@@ -67,15 +67,18 @@ fn read_file(path: &Path, part: Part) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The version of the client that writes the transcript. Clients write their records a little late. So if no record has a version yet, this
-/// waits a moment.
+/// The version of the client that writes the transcript. Clients write their records a little late, and a new session has no file at first.
+/// So if no record has a version yet, this waits a moment.
 pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
     const TRIES: u32 = 10;
     const PAUSE: Duration = Duration::from_millis(100);
     for _ in 0..TRIES {
-        // Do not wait if there is no file at all.
         let path = path.clone();
-        let version = version(&agent_file::in_time(move || read_file(&path, Part::End)).await?.ok()?);
+        let version = match agent_file::in_time(move || read_file(&path, Part::End)).await? {
+            Ok(records) => version(&records),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(_) => return None,
+        };
         if version.is_some() {
             return version;
         }
@@ -174,5 +177,16 @@ mod tests {
         assert_eq!(version(tool), Some(Version(2, 1, 80)));
         assert_eq!(version("{\"versions\":[]}"), None);
         assert_eq!(version(""), None);
+    }
+
+    #[tokio::test]
+    async fn the_version_of_a_new_session_is_found_although_its_file_comes_late() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("session.jsonl");
+        let mut found = Box::pin(recorded_version(path.clone()));
+        let meanwhile = tokio::time::timeout(Duration::from_millis(200), &mut found).await;
+        assert!(meanwhile.is_err(), "gave up before there was a file: {meanwhile:?}");
+        std::fs::write(&path, "{\"version\":\"2.1.63\"}\n").unwrap();
+        assert_eq!(found.await, Some(Version(2, 1, 63)));
     }
 }
