@@ -3,7 +3,7 @@
 # question, and the sizes of both programs. None of them is a time, so this works on a busy machine too.
 #
 #   tests/costs/run.sh               compares the costs with tests/costs/recorded.json
-#   tests/costs/run.sh --record      writes that file anew; margins that are in it stay
+#   tests/costs/run.sh --record      writes that file anew, as the middle of five runs; margins that are in it stay
 #   tests/costs/run.sh --self-test   the check, and then whether it notices costs that were made to grow: every one on paper, and a hook
 #                                    that really does needless work
 #   tests/costs/run.sh --repeat N    measures N times and shows how much the numbers differ, for choosing the margins

@@ -16,6 +16,9 @@ use record::{Platform, Record, Verdict};
 
 pub use measure::Cost;
 
+/// The record is the middle of so many runs.
+const RECORDED_OF: usize = 5;
+
 /// The instructions of the static hook for one question, from the recorded costs.
 pub fn recorded_hook(file: &Path) -> Option<f64> {
     let record = Record::parse(&fs::read_to_string(file).ok()?).ok()?;
@@ -43,14 +46,14 @@ pub fn main(lab: &Lab, task: &Task, file: &Path) -> Result<ExitCode, String> {
         repeat(lab, *times);
         return Ok(ExitCode::SUCCESS);
     }
-    let costs = measure::all(lab);
     if let Task::Record = task {
         let old = fs::read_to_string(file).ok().and_then(|text| Record::parse(&text).ok());
-        let record = Record::new(platform, &costs, old.as_ref());
+        let record = Record::new(platform, &medians(&measured(lab, RECORDED_OF)), old.as_ref());
         fs::write(file, record.render()).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         eprintln!("wrote {}", file.display());
         return Ok(ExitCode::SUCCESS);
     }
+    let costs = measure::all(lab);
     let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let record = Record::parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let comparable = record.platform == platform;
@@ -129,9 +132,23 @@ fn self_test(lab: &Lab, record: &Record, costs: &[Cost], planted: &Path) -> bool
     missed == 0
 }
 
+fn measured(lab: &Lab, times: usize) -> Vec<Vec<Cost>> {
+    (0..times).map(|_| measure::all(lab)).collect()
+}
+
+/// What is recorded: the middle of several runs. A record at one end of what is measured would leave a part of the margin unused.
+fn medians(runs: &[Vec<Cost>]) -> Vec<Cost> {
+    let median = |index: usize| {
+        let mut costs: Vec<&Cost> = runs.iter().map(|run| &run[index]).collect();
+        costs.sort_by(|a, b| a.value.total_cmp(&b.value));
+        costs[costs.len() / 2].clone()
+    };
+    (0..runs[0].len()).map(median).collect()
+}
+
 /// How far the numbers are apart from run to run, for choosing the margins.
 fn repeat(lab: &Lab, times: usize) {
-    let runs: Vec<Vec<Cost>> = (0..times).map(|_| measure::all(lab)).collect();
+    let runs = measured(lab, times);
     println!("{:<34} {:>14} {:>14} {:>9}", "cost", "least", "most", "spread");
     for (index, cost) in runs[0].iter().enumerate() {
         let values = || runs.iter().map(|run| run[index].value);
