@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +47,12 @@ impl Wait {
     fn poll(&self, daemon: &UnixStream, events: libc::c_short) -> io::Result<Ready> {
         let mut stdout = self.deadline.is_none().then(|| io::stdout().as_raw_fd());
         loop {
-            let timeout = match self.deadline {
+            let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = match left {
+                // On a busy machine, this process may not have run since the daemon has replied. So it looks once more.
+                Some(Duration::ZERO) => 0,
                 // Rounded up: a wait of less than a millisecond must not become a busy loop.
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Ok(Ready::TimedOut);
-                    }
-                    i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX)
-                }
+                Some(left) => i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX),
                 None => -1,
             };
             let [daemon_events, stdout_events] = poll([(Some(daemon.as_raw_fd()), events), (stdout, 0)], timeout)?;
@@ -64,6 +61,9 @@ impl Wait {
             }
             if daemon_events != 0 {
                 return Ok(Ready::Daemon);
+            }
+            if timeout == 0 {
+                return Ok(Ready::TimedOut);
             }
             // Some systems cannot poll every kind of file. Then only the daemon is waited for.
             if stdout_events & libc::POLLNVAL != 0 {
@@ -92,4 +92,20 @@ fn poll(descriptors: [(Option<RawFd>, libc::c_short); 2], timeout: i32) -> io::R
     let error = io::Error::last_os_error();
     // An interrupted wait is a wait that ended early: the caller looks again.
     if error.kind() == io::ErrorKind::Interrupted { Ok([0, 0]) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_came_before_the_deadline_counts_after_it() {
+        let (ours, mut daemon) = UnixStream::pair().unwrap();
+        let wait = Wait::until(Instant::now());
+        assert_eq!(wait.readable(&ours).unwrap(), Ready::TimedOut);
+        daemon.write_all(b"x").unwrap();
+        assert_eq!(wait.readable(&ours).unwrap(), Ready::Daemon);
+    }
 }
