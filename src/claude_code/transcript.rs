@@ -5,7 +5,7 @@ mod title;
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,21 +70,22 @@ fn read_file(path: &Path, part: Part) -> io::Result<String> {
 /// The version of the client that writes the transcript. Clients write their records a little late, and a new session has no file at first.
 /// So if no record has a version yet, this waits a moment.
 pub(super) async fn recorded_version(path: PathBuf) -> Option<Version> {
-    const TRIES: u32 = 10;
-    const PAUSE: Duration = Duration::from_millis(100);
-    for _ in 0..TRIES {
+    // The hook waits, and gives up after two seconds.
+    const PATIENCE: Duration = Duration::from_millis(500);
+    const PAUSE: Duration = Duration::from_millis(50);
+    let began = Instant::now();
+    loop {
         let path = path.clone();
         let version = match agent_file::in_time(move || read_file(&path, Part::End)).await? {
             Ok(records) => version(&records),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(_) => return None,
         };
-        if version.is_some() {
+        if version.is_some() || began.elapsed() >= PATIENCE {
             return version;
         }
         tokio::time::sleep(PAUSE).await;
     }
-    None
 }
 
 /// Reads what the transcript of its session says about a call. A long text is cut.
@@ -184,7 +185,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("session.jsonl");
         let mut found = Box::pin(recorded_version(path.clone()));
-        let meanwhile = tokio::time::timeout(Duration::from_millis(200), &mut found).await;
+        let meanwhile = tokio::time::timeout(Duration::from_millis(100), &mut found).await;
         assert!(meanwhile.is_err(), "gave up before there was a file: {meanwhile:?}");
         std::fs::write(&path, "{\"version\":\"2.1.63\"}\n").unwrap();
         assert_eq!(found.await, Some(Version(2, 1, 63)));
