@@ -171,8 +171,7 @@ impl Agent {
     fn output(&self, mut hook: Child) -> Option<Output> {
         let pid = hook.id();
         loop {
-            if hook.try_wait().unwrap().is_some() {
-                self.model.is_gone(pid);
+            if self.model.has_ended(pid, || hook.try_wait().unwrap().is_some()) {
                 return Some(hook.wait_with_output().unwrap());
             }
             if Instant::now() > self.model.ends() + PATIENCE {

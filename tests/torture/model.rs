@@ -92,11 +92,17 @@ impl Model {
         self.state().hooks.push(hook);
     }
 
-    pub(crate) fn is_gone(&self, hook: u32) {
-        self.state().hooks.retain(|pid| *pid != hook);
+    /// Whether a hook has ended. `take_status` takes its status, and then another process may get its number.
+    pub(crate) fn has_ended(&self, hook: u32, take_status: impl FnOnce() -> bool) -> bool {
+        let mut state = self.state();
+        let has_ended = take_status();
+        if has_ended {
+            state.hooks.retain(|pid| *pid != hook);
+        }
+        has_ended
     }
 
-    /// Does something to a hook that runs. Its process cannot be another one by then: only the thread that holds it takes its status.
+    /// Does something to a hook that runs. Its process cannot be another one by then: its status is taken under the same lock.
     pub(crate) fn hit_a_hook(&self, chance: &Chance, hit: impl FnOnce(u32)) -> bool {
         let state = self.state();
         if state.hooks.is_empty() {
@@ -168,8 +174,18 @@ impl Model {
         }
     }
 
+    /// What went wrong. Where next to nothing was answered or hit, nothing could.
     pub(crate) fn wrongs(&self) -> Vec<String> {
-        self.state().wrongs.clone()
+        let state = self.state();
+        let happened = |what: &str| state.counts.get(what).copied().unwrap_or_default();
+        let too_few =
+            [("calls answered", 100), ("daemons killed", 2), ("hooks killed", 5), ("hooks that came late", 1)]
+                .into_iter()
+                .filter(|(what, least)| happened(what) < *least)
+                .map(|(what, least)| {
+                    format!("too few {what} to say anything: {}, and {least} are expected", happened(what))
+                });
+        state.wrongs.iter().cloned().chain(too_few).collect()
     }
 
     pub(crate) fn report(&self) -> String {
