@@ -149,6 +149,7 @@ macro_rules! conformance {
                 queries::a_project_is_the_same_one_only_on_the_same_host,
                 queries::old_asks_are_forgotten_open_ones_never_and_cursors_go_on,
                 queries::too_much_is_forgotten_the_oldest_first_and_open_asks_never,
+                queries::what_is_searched_makes_a_store_forget_no_more,
                 queries::the_oldest_settlement_is_known,
                 devices::devices_that_are_not_used_are_forgotten,
                 devices::devices_survive_reopening_and_an_id_is_never_given_twice,

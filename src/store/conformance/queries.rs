@@ -361,6 +361,23 @@ pub(super) async fn too_much_is_forgotten_the_oldest_first_and_open_asks_never(w
     assert_eq!(left().await, [0]);
 }
 
+/// What is kept for searches does not count. It is forgotten later than the asks, and must not make the store forget more of them.
+pub(super) async fn what_is_searched_makes_a_store_forget_no_more(world: World) {
+    let now = whole_milliseconds(Timestamp::now());
+    for n in 0..200 {
+        // Words that no other ask has.
+        let text: String =
+            (0..400).map(|word: i64| format!("{:09} ", (1000 * n + word) * 7_919_993 % 999_999_937)).collect();
+        let questions = json!([{"question": text, "options": [{"label": "A"}]}]);
+        let topic = Topic::of_questions(serde_json::from_value(questions).unwrap());
+        let ask = world.open_new(NewAsk { topic, ..new_ask(&format!("s{n}__t")) }).await;
+        let at = now + SignedDuration::from_secs(n);
+        world.store.settle(ask.id, Settlement { at, ..settlement(Outcome::Released) }).await.unwrap();
+    }
+    let forgotten = world.store.shrink(500_000).await.unwrap();
+    assert!((60..=120).contains(&forgotten), "{forgotten}");
+}
+
 /// The store knows when its oldest settled ask was settled. Open asks do not count.
 pub(super) async fn the_oldest_settlement_is_known(world: World) {
     let now = whole_milliseconds(Timestamp::now());

@@ -211,13 +211,24 @@ pub(super) fn oldest_settled(connection: &Connection) -> rusqlite::Result<Option
     connection.query_row(oldest, [], |row| time(row, 0))
 }
 
-/// Forgets the asks that were settled first, at most so many, if the file has more than `most` bytes. Pages that are free do not count:
-/// they are used again before the file grows.
-pub(super) fn shrink(connection: &Connection, most: u64, at_once: usize) -> rusqlite::Result<usize> {
+/// If the file has more than `most` bytes: when the newest ask was settled that is not among the newest ones with so many bytes together.
+/// The bytes of the asks are counted, and not those of the file: what is searched is forgotten later, so the file says too much.
+pub(super) fn settled_beyond(connection: &Connection, most: u64) -> rusqlite::Result<Option<Timestamp>> {
+    // Pages that are free do not count: they are used again before the file grows.
     let used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
     let used: i64 = connection.query_row(used, [], |row| row.get(0))?;
-    let is_too_large = u64::try_from(used).is_ok_and(|used| used > most);
-    if is_too_large { purge(connection, Timestamp::MAX, at_once) } else { Ok(0) }
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    if used <= most {
+        return Ok(None);
+    }
+    let beyond = "SELECT max(settled_at) FROM (
+                      SELECT settled_at, sum(size) OVER (ORDER BY settled_at DESC) AS bytes FROM (
+                          SELECT settled_at, octet_length(questions) + octet_length(detail) + octet_length(outcome)
+                                 + ifnull(octet_length(subject), 0) + ifnull(octet_length(receipt), 0) AS size
+                          FROM asks WHERE outcome IS NOT NULL
+                      )
+                  ) WHERE bytes > ?1";
+    connection.query_row(beyond, [most], |row| time(row, 0))
 }
 
 /// Forgets asks that were settled before a time, the oldest first, at most so many. Their events and what is searched go with them.

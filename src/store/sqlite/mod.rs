@@ -35,7 +35,7 @@ mod texts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::ask::{Ask, AskId, AskKey, Change, ChangeKind, Cursor, Host, NewAsk, Receipt, Settlement};
@@ -301,29 +301,27 @@ impl Sqlite {
     }
 
     pub(super) async fn purge(&self, settled_before: Timestamp) -> Result<usize, StoreError> {
-        // In between, the owner does what others want.
-        let mut purged = 0;
-        loop {
-            let some = self
-                .owner
-                .call(true, move |context| Ok(asks::purge(context.connection, settled_before, PURGED_AT_ONCE)?))
-                .await?;
-            purged += some;
-            if some < PURGED_AT_ONCE {
-                return Ok(purged);
-            }
-        }
+        self.forget(settled_before, PURGED_AT_ONCE).await
     }
 
     pub(super) async fn shrink(&self, most: u64) -> Result<usize, StoreError> {
+        let beyond = self.reader.read(move |connection| asks::settled_beyond(connection, most)).await?;
+        match beyond.and_then(|newest| newest.checked_add(SignedDuration::from_millis(1)).ok()) {
+            Some(settled_before) => self.forget(settled_before, FORGOTTEN_AT_ONCE).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Forgets asks, a few at a time. In between, the owner does what others want.
+    async fn forget(&self, settled_before: Timestamp, at_once: usize) -> Result<usize, StoreError> {
         let mut forgotten = 0;
         loop {
             let some = self
                 .owner
-                .call(true, move |context| Ok(asks::shrink(context.connection, most, FORGOTTEN_AT_ONCE)?))
+                .call(true, move |context| Ok(asks::purge(context.connection, settled_before, at_once)?))
                 .await?;
             forgotten += some;
-            if some == 0 {
+            if some < at_once {
                 return Ok(forgotten);
             }
         }
