@@ -38,6 +38,7 @@ pub use mac::MacKey;
 pub use pairing::{Check, Claim, NewPairing, Stage};
 pub use pairings::PairingError;
 pub use people::PersonError;
+pub use process::started_at;
 pub use rights::Rights;
 pub use ticket::{Ticket, Tickets};
 pub use token::{Token, TokenHash, Tokens};

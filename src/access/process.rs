@@ -26,6 +26,11 @@ impl Process {
     }
 }
 
+/// The time of the start of a process, if it is known.
+pub fn started_at(id: i32) -> Option<u64> {
+    Process::read(id).map(|process| process.started)
+}
+
 /// A process, the one that has started it, and so on.
 pub(super) fn ancestors(id: i32) -> impl Iterator<Item = Process> {
     let next = |process: &Process| Process::read(process.parent).filter(|parent| parent.id > INIT);

@@ -1,16 +1,13 @@
 //! The consent of a paired device, where only devices approve. To let in another device, person or machine is then asked as a permission
 //! of its own, and only a paired device can answer it. The same program makes its request again after the answer.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::access::{Caller, TokenHash};
+use crate::access::{Caller, TokenHash, started_at};
 use crate::ask::permission::{ALLOW_ONCE, DENY, Ruling, ruling};
 use crate::ask::{
-    Ask, AskId, AskKey, Channel, Kind, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions,
+    Ask, AskKey, Channel, Kind, NewAsk, OnTimeout, Origin, Outcome, Question, QuestionOption, Questions, Receipt,
     Settlement, Topic,
 };
 use crate::registry::Asker;
@@ -22,17 +19,6 @@ use super::{Inbox, Refusal};
 const GOOD_FOR: SignedDuration = SignedDuration::from_mins(5);
 /// The longest request that is shown, in bytes. Honest ones are far shorter.
 const MAX_SHOWN: usize = 8 * 1024;
-
-/// The consents that were used.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Used(Arc<Mutex<HashSet<AskId>>>);
-
-impl Used {
-    /// Whether this is the first use.
-    fn note(&self, id: AskId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
-    }
-}
 
 impl Inbox {
     /// Whether plans and permissions are decided by paired devices and in the terminal alone.
@@ -58,13 +44,19 @@ impl Inbox {
         if let Some(ask) = self.registry.get(&new.key).await?
             && let Some(settlement) = &ask.settlement
             && self.store.now().duration_since(settlement.at) < GOOD_FOR
-            && self.used.note(ask.id)
+            && self.is_first_use(&ask).await?
         {
             let is_ours = ask.origin == Origin::Program && ask.host == *self.store.host();
             let is_granted = is_ours && ask.questions == *new.topic.questions() && is_granted(&ask, settlement);
             return if is_granted { Ok(()) } else { Err(Refusal::NoConsent) };
         }
         Err(Refusal::NeedsConsent(self.registry.open(new, Asker::Here).await?))
+    }
+
+    /// Whether a consent was not used before. Its receipt says that it was, also to a daemon that is started later.
+    async fn is_first_use(&self, ask: &Ask) -> Result<bool, Refusal> {
+        let receipt = Receipt { answers: Default::default(), as_sent: true, at: self.store.now() };
+        Ok(self.store.receive(ask.id, receipt).await?.is_some())
     }
 }
 
@@ -78,13 +70,14 @@ fn is_granted(ask: &Ask, settlement: &Settlement) -> bool {
     }
 }
 
-/// The same request of the same process has the same key. So nobody else can use its consent.
+/// The same request of the same process has the same key. So nobody else can use its consent, not even a later process with the same number.
 fn to_ask(action: &str, details: Map<String, Value>, process: i32, now: Timestamp) -> Result<NewAsk, Refusal> {
     let mut shown: String = Value::from(details.clone()).to_string();
     if shown.len() > MAX_SHOWN {
         return Err(Refusal::TooLong { what: "request", limit: MAX_SHOWN });
     }
-    let digest = hex::encode(TokenHash::of(json!([action, shown, process]).to_string().as_bytes()).bytes());
+    let digest =
+        hex::encode(TokenHash::of(json!([action, shown, process, started_at(process)]).to_string().as_bytes()).bytes());
     if details.is_empty() {
         shown.clear();
     }

@@ -27,7 +27,6 @@ use crate::store::{HubState, Milestone, Role, Store, StoreError};
 pub use asking::Inquiry;
 use asking::Uses;
 pub use away::answer_while_away;
-use consent::Used;
 pub use reading::Listing;
 pub use refusal::Refusal;
 use sessions::Lookout;
@@ -36,8 +35,8 @@ pub use sessions::{Session, SessionState};
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;
 
-/// How long an answer waits until it is certain that the asker is there.
-const CONFIRMATION: Duration = Duration::from_secs(5);
+/// How long an answer waits until it is certain that the asker is there. The commands wait a second longer for their reply.
+const CONFIRMATION: Duration = Duration::from_secs(2);
 
 /// The one handle to the inbox; cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,7 +45,6 @@ pub struct Inbox {
     store: Store,
     ticket_kinds: Arc<[Kind]>,
     only_devices_approve: bool,
-    used: Used,
     lookout: Lookout,
     uses: Uses,
 }
@@ -74,7 +72,6 @@ impl Inbox {
             store,
             ticket_kinds: ticket_kinds.into(),
             only_devices_approve: false,
-            used: Used::default(),
             lookout: Lookout::default(),
             uses: Uses::default(),
         }
@@ -163,7 +160,7 @@ impl Inbox {
 
     async fn settle(&self, ask: &Ask, outcome: Outcome, by: &Caller) -> Result<Arc<Ask>, Refusal> {
         let source = by.source().map(|source| taken_by(&self.store, source));
-        timeout(CONFIRMATION, self.registry.until_confirmed(&ask.key)).await.map_err(|_| Refusal::Unconfirmed)?;
+        timeout(CONFIRMATION, self.registry.until_confirmed(ask)).await.map_err(|_| Refusal::Unconfirmed)?;
         Ok(self.registry.settle(ask.id, outcome, source).await?)
     }
 }

@@ -105,6 +105,19 @@ fn who_else_is_let_in_needs_the_consent_of_a_paired_device() {
 }
 
 #[test]
+fn a_consent_is_used_once_even_if_the_daemon_is_started_again() {
+    let mut world = world();
+    let phone = Phone::paired(&world, "Phone");
+    let begun = |world: &World| admin(world, "POST /v1/pairing", &json!({}));
+    begun(&world).expect(403);
+    assert_eq!(decide(&world, &phone, &consent(&world), "Allow once"), 200);
+    begun(&world).expect(201);
+    world.kill_daemon();
+    drop(world.daemon());
+    begun(&world).expect(403);
+}
+
+#[test]
 fn a_command_waits_for_the_consent_and_says_so() {
     let world = world();
     let phone = Phone::paired(&world, "Phone");
