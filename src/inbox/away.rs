@@ -114,7 +114,7 @@ impl Deputy {
 
 /// If this fails, the ask stays open for a person.
 async fn answer_if_covered(registry: &Registry, store: &Store, ask: &Ask) -> Result<(), StoreError> {
-    registry.until_confirmed(&ask.key).await;
+    registry.until_confirmed(ask).await;
     let now = store.now();
     let notes = store.away(now).await?;
     let Some((note, answer)) = away::answer_of(&notes, ask, now) else { return Ok(()) };

@@ -34,10 +34,10 @@ fn too_large() -> Fault {
     refused("this is too large")
 }
 
-/// Refuses what has more than so many bytes as JSON. Over HTTP, nobody could send it either.
-fn check_size(value: &impl Serialize, most: usize) -> Result<(), Fault> {
+/// Refuses what has more than so many bytes as JSON. Over HTTP, nobody could send it either. Returns how many it has.
+fn check_size(value: &impl Serialize, most: usize) -> Result<usize, Fault> {
     let bytes = serde_json::to_vec(value).map_err(|_| too_large())?;
-    if bytes.len() > most { Err(too_large()) } else { Ok(()) }
+    if bytes.len() > most { Err(too_large()) } else { Ok(bytes.len()) }
 }
 
 fn failed(error: StoreError) -> Fault {
@@ -84,7 +84,7 @@ impl Inbox {
                 Ok(found(self.store.resume(ask.id, expires_at, now).await.map_err(failed)?))
             }
             Command::Receive { ask, receipt } => {
-                check_size(&receipt, MAX_OUTCOME)?;
+                self.charge_for_edge(host, check_size(&receipt, MAX_OUTCOME)?)?;
                 let ask = self.own(host, ask).await?;
                 let receipt = Receipt { at: self.store.now(), ..receipt };
                 Ok(found(self.store.receive(ask.id, receipt).await.map_err(failed)?))
@@ -155,7 +155,7 @@ impl Inbox {
         }
         // It is kept until the ask itself counts. Without room, an ask that is there already is still found.
         let room = self.registry.room_for(host, new.origin, weight);
-        let unconfirmed = new.origin.needs_wait().then(|| self.registry.unconfirmed(&new.key));
+        let unconfirmed = new.origin.needs_wait().then(|| self.registry.unconfirmed(host, &new.key));
         let new = Arc::new(new);
         let charge = self.registry.charge(&Asker::Host(host.clone()), &new);
         let limit = if room.is_some() && charge.is_ok() { per_session.min(MAX_OPEN_PER_SESSION) } else { 0 };
@@ -177,8 +177,17 @@ impl Inbox {
         }
     }
 
+    /// Takes what is kept for a machine from its quota. It counts even if it turns out that nothing is kept.
+    fn charge_for_edge(&self, host: &Host, bytes: usize) -> Result<(), Fault> {
+        let charge = self.registry.charge_bytes(&Asker::Host(host.clone()), bytes);
+        charge.map(Charge::keep).map_err(|wait| refused(&OpenError::TooMuch(wait).to_string()))
+    }
+
     async fn settle_for_edge(&self, host: &Host, id: AskId, outcome: Outcome) -> Result<Reply, Fault> {
-        check_size(&outcome, MAX_OUTCOME)?;
+        let bytes = check_size(&outcome, MAX_OUTCOME)?;
+        if matches!(outcome, Outcome::AnsweredInTerminal(_)) {
+            self.charge_for_edge(host, bytes)?;
+        }
         let ask = self.own(host, id).await?;
         // The edge does not say who it was. That follows from the outcome.
         let by = match outcome {

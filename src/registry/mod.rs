@@ -252,7 +252,7 @@ impl Registry {
     async fn open_or_find(&self, new: &Arc<NewAsk>, asker: Asker) -> Result<Found, OpenError> {
         let (registry, new) = (self.clone(), Arc::clone(new));
         let opening = self.0.runtime.spawn(async move {
-            let unconfirmed = new.origin.needs_wait().then(|| registry.unconfirmed(&new.key));
+            let unconfirmed = new.origin.needs_wait().then(|| registry.unconfirmed(registry.host(), &new.key));
             let places = registry.places_for(new.origin);
             // Each machine has its own share. To count it takes long, and is hardly ever needed.
             let is_full = registry.0.open.len() >= places && registry.count_open(registry.host()) >= places;

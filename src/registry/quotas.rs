@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::ask::{Host, NewAsk};
@@ -103,10 +103,15 @@ impl Registry {
     }
 
     /// Takes an ask from the quota of its asker. If nothing is left, says after how long something is again.
-    pub fn charge(&self, asker: &Asker, new: &Arc<NewAsk>) -> Result<Charge, Duration> {
+    pub fn charge(&self, asker: &Asker, new: &NewAsk) -> Result<Charge, Duration> {
+        self.charge_bytes(asker, new.weight() + new.detail.len())
+    }
+
+    /// The same for something else that is kept.
+    pub fn charge_bytes(&self, asker: &Asker, bytes: usize) -> Result<Charge, Duration> {
         let each = self.0.quotas.per_day.load(Ordering::Relaxed);
         let per_day = if *asker == Asker::Here { each.saturating_mul(PARTS_HERE) } else { each };
-        let (bytes, per_day, now) = ((new.weight() + new.detail.len()) as f64, per_day as f64, Instant::now());
+        let (bytes, per_day, now) = (bytes as f64, per_day as f64, Instant::now());
         let mut all = self.0.quotas.left();
         all.entry(asker.clone()).or_insert(Left { bytes: per_day, at: now }).take(bytes, per_day, now)?;
         Ok(Charge { registry: self.clone(), asker: asker.clone(), bytes })

@@ -97,7 +97,7 @@ async fn an_asker_that_goes_while_its_question_is_opened_is_withdrawn() {
         }
     };
     // Nobody can answer it in between.
-    world.registry.until_confirmed(&key()).await;
+    world.registry.until_confirmed(&ask).await;
     let answered = world.registry.settle(ask.id, answered(), None).await;
     assert!(matches!(answered, Err(SettleError::Gone(_))), "{answered:?}");
     assert_eq!(world.outcome().await, Outcome::Withdrawn);

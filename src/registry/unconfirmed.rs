@@ -8,34 +8,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::sleep;
 
-use crate::ask::{Ask, AskKey};
+use crate::ask::{Ask, AskKey, Host};
 
 use super::Registry;
 
-/// The keys of all unconfirmed asks. A key can be opened twice at the same time, so they are counted.
-pub(super) type Keys = Arc<watch::Sender<HashMap<AskKey, u32>>>;
+/// Between two attempts to tell a hub.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The machines and the keys of all unconfirmed asks. A key can be opened twice at the same time, so they are counted.
+pub(super) type Keys = Arc<watch::Sender<HashMap<(Host, AskKey), u32>>>;
 
 /// An ask that is being opened, or was opened, and whose asker may be gone, until this is dropped.
 #[derive(Debug)]
 pub struct Unconfirmed {
     keys: Keys,
-    key: AskKey,
+    ask: (Host, AskKey),
 }
 
 impl Unconfirmed {
     pub(super) fn key(&self) -> &AskKey {
-        &self.key
+        &self.ask.1
     }
 }
 
 impl Drop for Unconfirmed {
     fn drop(&mut self) {
         self.keys.send_modify(|keys| {
-            if let Some(count) = keys.get_mut(&self.key) {
+            if let Some(count) = keys.get_mut(&self.ask) {
                 *count -= 1;
                 if *count == 0 {
-                    keys.remove(&self.key);
+                    keys.remove(&self.ask);
                 }
             }
         });
@@ -66,23 +70,29 @@ impl Drop for Found {
 }
 
 impl Registry {
-    /// An ask is about to be opened for an asker.
-    pub fn unconfirmed(&self, key: &AskKey) -> Unconfirmed {
-        self.0.unconfirmed.send_modify(|keys| *keys.entry(key.clone()).or_default() += 1);
-        Unconfirmed { keys: Arc::clone(&self.0.unconfirmed), key: key.clone() }
+    /// An ask is about to be opened for an asker on this machine.
+    pub fn unconfirmed(&self, host: &Host, key: &AskKey) -> Unconfirmed {
+        let ask = (host.clone(), key.clone());
+        self.0.unconfirmed.send_modify(|keys| *keys.entry(ask.clone()).or_default() += 1);
+        Unconfirmed { keys: Arc::clone(&self.0.unconfirmed), ask }
     }
 
     /// Returns when the asker of an ask is there, or the ask is over. Safe to cancel.
-    pub async fn until_confirmed(&self, key: &AskKey) {
+    pub async fn until_confirmed(&self, ask: &Ask) {
+        let ask = (ask.host.clone(), ask.key.clone());
         // There is no error: the registry has the sender.
-        drop(self.0.unconfirmed.subscribe().wait_for(|keys| !keys.contains_key(key)).await);
+        drop(self.0.unconfirmed.subscribe().wait_for(|keys| !keys.contains_key(&ask)).await);
     }
 
-    /// Tells the hub of an edge that the asker is there.
+    /// Tells the hub of an edge that the asker is there. Nobody could answer if the hub did not hear it.
     fn confirm(&self, key: &AskKey) {
         if self.0.store.hub().is_some() {
-            let (store, key) = (self.0.store.clone(), key.clone());
-            self.0.runtime.spawn(async move { store.confirm(&key).await });
+            let (registry, key) = (self.clone(), key.clone());
+            self.0.runtime.spawn(async move {
+                while registry.is_open(&key) && registry.0.store.confirm(&key).await.is_err() {
+                    sleep(PAUSE).await;
+                }
+            });
         }
     }
 }

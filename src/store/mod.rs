@@ -204,9 +204,10 @@ impl Store {
     }
 
     /// The asker of an ask that was opened here is there. A hub has to know that before anybody answers.
-    pub async fn confirm(&self, key: &AskKey) {
-        if let Backend::Hub(store) = &self.0 {
-            store.confirm(key).await;
+    pub async fn confirm(&self, key: &AskKey) -> Result<(), StoreError> {
+        match &self.0 {
+            Backend::Sqlite(_) | Backend::Postgres(_) => Ok(()),
+            Backend::Hub(store) => store.confirm(key).await,
         }
     }
 

@@ -179,6 +179,24 @@ fn a_name_over_a_link_is_as_short_as_over_http() {
 }
 
 #[test]
+fn what_a_machine_adds_to_its_questions_counts_as_well() {
+    let fleet = Fleet::with_config("asker_mib_per_day = 1\n");
+    let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));
+    let id = |link: &mut Stolen, key: &str| link.call(&open(key, 0))["Ok"]["ask"]["id"].take();
+    let (first, second) = (id(&mut link, "s__t"), id(&mut link, "s__u"));
+    let answers = json!({"Which?": "x".repeat(700_000)});
+    let outcome = json!({"kind": "answered_in_terminal", "answers": answers});
+    assert_eq!(link.call(&json!({"do": "settle", "ask": first, "outcome": outcome}))["Ok"]["is"], "won");
+    let receipt = json!({"answers": answers, "as_sent": true, "at": "2026-01-01T00:00:00Z"});
+    link.call(&json!({"do": "receive", "ask": first, "receipt": receipt}));
+    let result = link.call(&json!({"do": "settle", "ask": second, "outcome": outcome}));
+    assert!(result["Err"]["message"].as_str().unwrap().contains("too much was asked within a day"), "{result}");
+    // It can still take its questions back.
+    let outcome = json!({"kind": "withdrawn"});
+    assert_eq!(link.call(&json!({"do": "settle", "ask": second, "outcome": outcome}))["Ok"]["is"], "won");
+}
+
+#[test]
 fn nothing_goes_over_a_link_that_is_too_large_over_http() {
     let fleet = Fleet::new();
     let mut link = Stolen::connect(&fleet.hub, &fleet.token("build-1"));

@@ -193,9 +193,8 @@ impl Hub {
         }
     }
 
-    /// If this fails, the hub learns it when the link is gone.
-    pub(super) async fn confirm(&self, key: &AskKey) {
-        drop(self.call(Command::Confirm { key: key.to_string() }).await);
+    pub(super) async fn confirm(&self, key: &AskKey) -> Result<(), StoreError> {
+        self.call(Command::Confirm { key: key.to_string() }).await.map(drop)
     }
 
     pub(super) async fn defer(&self, id: AskId, _: Timestamp) -> Result<Option<Arc<Ask>>, StoreError> {
