@@ -12,11 +12,11 @@ pub fn harmless_name(given: &str) -> Option<String> {
     Some(words.join(" ")).filter(|name| !name.is_empty())
 }
 
-/// Whether a name looks like that of Answerback or of Claude. A program that asks must not pass for them. This sees through capitals,
+/// Whether a name begins like that of Answerback, or looks like that of Claude. A program that asks must not pass for them. This sees through capitals,
 /// characters that nobody sees, signs between the letters, and letters that look like others.
 pub fn is_reserved(name: &str) -> bool {
     let letters: String = name.chars().flat_map(char::to_lowercase).map(like).filter(|c| c.is_alphanumeric()).collect();
-    ["answerback", "claude", "claudecode"].contains(&letters.as_str())
+    letters.starts_with("answerback") || ["claude", "claudecode"].contains(&letters.as_str())
 }
 
 /// The Latin letter that a character looks like.
@@ -28,7 +28,7 @@ fn like(character: char) -> char {
         'ԁ' => 'd',
         'е' | 'ε' | '3' => 'e',
         'к' | 'κ' => 'k',
-        'ӏ' | 'і' | 'ι' | '1' | '|' => 'l',
+        'i' | 'ӏ' | 'і' | 'ι' | '1' | '|' => 'l',
         'ո' | 'η' => 'n',
         'о' | 'ο' | '0' => 'o',
         'г' => 'r',

@@ -178,8 +178,17 @@ fn any_program_can_ask() {
         assert!(title.contains(why), "{title}");
     }
     let ask_as = |name: &str| world.post("/v1/asks", &json!({"questions": [{"question": "a"}], "asked_by": name}));
-    for name in ["Answerback", " CLAUDE ", "cl\u{200b}aude\u{2060}", "Сlаudе", "answer-back!", "Claude Code", "C1aude"]
-    {
+    for name in [
+        "Answerback",
+        " CLAUDE ",
+        "cl\u{200b}aude\u{2060}",
+        "Сlаudе",
+        "answer-back!",
+        "Claude Code",
+        "C1aude",
+        "CIaude",
+        "answerback, process 4711",
+    ] {
         let problem = ask_as(name).expect(422).json();
         assert!(problem["title"].as_str().unwrap().contains("not Answerback or Claude"), "{name}: {problem}");
     }
