@@ -65,9 +65,10 @@ is_tracked() {
     mkdir "$empty/objects" "$empty/refs"
     echo 'ref: refs/heads/main' >"$empty/HEAD"
     GIT_INDEX_FILE=$index git --git-dir "$empty" --work-tree "$project" -c core.fsmonitor=false --no-optional-locks \
-        ls-files --error-unmatch "$project/.claude/settings.json" >/dev/null 2>&1 || status=1
+        ls-files --error-unmatch "$project/.claude/settings.json" >/dev/null 2>&1 || status=$?
     rm -rf -- "$empty"
-    return "$status"
+    # An index that git cannot read without the configuration of the repository (128) may have the file.
+    [[ $status -eq 0 || $status -eq 128 ]]
 }
 
 # Whether the project shares its settings with other people, on whose machines the path of this hook may be another one. If the file has

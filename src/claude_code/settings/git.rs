@@ -91,7 +91,24 @@ impl Repository {
         for part in ["objects", "info"] {
             symlink(self.common.join(part), ours.path().join(part))?;
         }
+        // An index may be in two parts.
+        for entry in fs::read_dir(&self.own)?.flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
+                symlink(entry.path(), ours.path().join(entry.file_name()))?;
+            }
+        }
+        if self.has_long_names() {
+            let config = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+            fs::write(ours.path().join("config"), config)?;
+        }
         Ok(ours)
+    }
+
+    /// Whether its objects have the longer of the two kinds of names that git knows. The index cannot be read without knowing.
+    fn has_long_names(&self) -> bool {
+        let config = regular::read(&self.common.join("config")).map(|file| file.bytes).unwrap_or_default();
+        let config = String::from_utf8_lossy(&config).to_lowercase();
+        config.lines().any(|line| line.replace([' ', '\t'], "") == "objectformat=sha256")
     }
 }
 
@@ -121,6 +138,22 @@ mod tests {
         fs::remove_dir_all(dir.path().join(".claude")).unwrap();
         assert!(is_tracked(&file("settings.json")), "the next commit of all changes would still have it");
     }
+
+    #[test]
+    fn unusual_repositories_can_be_read() {
+        let [split, long] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        git(split.path(), &["init", "--quiet"]);
+        git(long.path(), &["init", "--quiet", "--object-format=sha256"]);
+        for dir in [&split, &long] {
+            fs::write(dir.path().join("settings.json"), "{}").unwrap();
+            git(dir.path(), &["add", "settings.json"]);
+        }
+        git(split.path(), &["update-index", "--split-index"]);
+        for dir in [&split, &long] {
+            assert!(is_tracked(&dir.path().join("settings.json")) && !is_tracked(&dir.path().join("other")));
+        }
+    }
+
     #[test]
     fn another_work_tree_has_an_index_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
