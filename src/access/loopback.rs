@@ -18,9 +18,14 @@ pub(super) async fn is_own_user(local: SocketAddr, remote: SocketAddr) -> bool {
     end.is_some_and(|end| end.user == own)
 }
 
-/// The process at the other end, as far as the kernel tells.
+/// The process of our user at the other end, as far as the kernel tells. Processes of others are not looked for: all files of all processes
+/// are looked at for that, and nobody else may have us do it.
 pub(super) async fn process_of(local: SocketAddr, remote: SocketAddr) -> Option<i32> {
-    let look = move || end_of(remote, local).and_then(|end| process::with_socket(end.inode));
+    let own = rustix::process::geteuid().as_raw();
+    let look = move || {
+        let end = end_of(remote, local).filter(|end| end.user == own)?;
+        process::with_socket(end.inode)
+    };
     tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 

@@ -267,7 +267,7 @@ pub struct Problem {
     pub hint: Option<String>,
     /// How many seconds to wait before the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<u16>,
+    pub retry_after: Option<u32>,
     /// What is wrong with each question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<QuestionFault>,

@@ -10,8 +10,8 @@ use super::agent_file;
 const MAX_FILE: u64 = 1024 * 1024;
 
 /// Where programs keep keys, tokens and passwords.
-const SECRET_DIRECTORIES: [&str; 8] =
-    [".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"];
+const SECRET_DIRECTORIES: [&str; 9] =
+    [".aws", ".azure", ".config", ".docker", ".git", ".gnupg", ".kube", ".password-store", ".ssh"];
 const SECRET_NAMES: [&str; 16] = [
     ".credentials.json",
     ".git-credentials",

@@ -65,7 +65,9 @@ impl ListWriter {
                 break;
             }
         }
-        let (next, damaged) = (next.map(|id| id.0), page.damaged);
+        // If the page was cut, the next one counts them.
+        let damaged = if next == page.next { page.damaged } else { 0 };
+        let next = next.map(|id| id.0);
         let frame = serde_json::to_vec(&AskList { asks: Vec::new(), cursor: cursor.0.to_string(), next, damaged })?;
         json.extend_from_slice(&frame[START.len()..]);
         // The text that did not fit, and the room for it, must not wait for the reader, too.

@@ -119,7 +119,7 @@ impl App {
 
 fn too_many(wait: Duration) -> Problem {
     // A minute at most.
-    let seconds = u16::try_from(wait.as_secs()).unwrap_or(u16::MAX).saturating_add(1);
+    let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
     let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-failures", "Too many attempts have failed.");
     Problem { retry_after: Some(seconds), ..problem.hint(format!("Try again in {seconds} seconds.")) }
 }

@@ -152,7 +152,7 @@ impl From<Refusal> for Problem {
             )
             .hint("Withdraw some, or wait for their answers, then ask again."),
             Refusal::TooMuch(wait) => {
-                let seconds = u16::try_from(wait.as_secs()).unwrap_or(u16::MAX).saturating_add(1);
+                let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1);
                 let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", "You have asked too much today.");
                 let hint = format!("Try again in {seconds} seconds. `asker_mib_per_day` in config.toml is the limit.");
                 Self { retry_after: Some(seconds), ..problem.hint(hint) }
