@@ -17,10 +17,10 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # One part of each lane runs at the same time, because most tests wait most of the time. The lanes keep out of each other's way: the first
-# builds with cargo for debugging, the second only uses the programs, and the third shares one release build.
+# builds with cargo for debugging, the second only uses the programs, and the third shares one release build. They take about equally long.
 debug_lane=(unit integration torture fleet)
-using_lane=(api-description clients real-client page)
-release_lane=(static-hook install costs)
+using_lane=(real-client page)
+release_lane=(static-hook install api-description clients costs)
 nightly_parts=(compatibility patience long-torture miri fuzz)
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
