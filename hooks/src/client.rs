@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use crate::scan;
 use crate::wait::{Ready, Wait};
+use crate::wire::ACKNOWLEDGED;
 
 /// Bodies over this are refused by the daemon, so the hook does not send them.
 pub const MAX_BODY: usize = 1024 * 1024;
@@ -122,8 +123,8 @@ pub fn exchange(stream: &UnixStream, request: &Request, deadline: Instant) -> Re
 }
 
 /// The same for a call that the daemon may park. By the deadline it must reply, or say with an interim reply that the call is parked,
-/// which means that it is stored. From then on the reply may take as long as it takes, unless nobody reads our standard output any
-/// more. `on_parked` is called at that moment, with the key of the ask if the daemon says it.
+/// which means that it is stored. This is acknowledged: before that, nobody can answer. From then on the reply may take as long as it takes,
+/// unless nobody reads our standard output any more. `on_parked` is called at that moment, with the key of the ask if the daemon says it.
 pub fn exchange_parked(
     stream: &UnixStream,
     request: &Request,
@@ -132,6 +133,8 @@ pub fn exchange_parked(
 ) -> Result<Response, ExchangeError> {
     exchange_over(&mut Timed { stream, wait: Wait::until(deadline) }, request, |timed, key| {
         timed.wait = Wait::while_somebody_reads_stdout();
+        // If this fails, so does what follows.
+        drop(timed.write_all(ACKNOWLEDGED));
         on_parked(key);
     })
 }

@@ -112,6 +112,7 @@ fn run() -> Result<Vec<u8>, Failure> {
     // The daemon interprets the argument. The hook does not.
     environment.extend(env::args_os().nth(1).and_then(|mode| Some((wire::MODE, mode.into_string().ok()?))));
     environment.push((wire::CALL, call_name()));
+    environment.push((wire::ACKNOWLEDGES, "1".to_owned()));
     let paths = Paths::from_env().ok_or(Failure::NoHome)?;
     let deadline = Instant::now() + FAIL_OPEN;
     let running = start::connect(&paths, deadline).map_err(Failure::Start)?;

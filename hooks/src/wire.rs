@@ -15,8 +15,12 @@ pub const WAITS: &str = "x-answerback-waits";
 pub const MODE: &str = "x-answerback-mode";
 pub const CALL: &str = "x-answerback-call";
 pub const RESUMED: &str = "x-answerback-resumed";
+pub const ACKNOWLEDGES: &str = "x-answerback-acknowledges";
 
-const NAMES: [&str; 8] = [ATTENDED, ENTRYPOINT, AGENT, AGENT_PID, WAITS, MODE, CALL, RESUMED];
+/// What a client that acknowledges sends when it has heard that its call is parked.
+pub const ACKNOWLEDGED: &[u8] = b"\n";
+
+const NAMES: [&str; 9] = [ATTENDED, ENTRYPOINT, AGENT, AGENT_PID, WAITS, MODE, CALL, RESUMED, ACKNOWLEDGES];
 
 const START: &str = "POST /v1/hooks/claude-code HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 const LENGTH: &str = "content-length";
@@ -148,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_written_the_same_way(values in proptest::collection::vec("[ -~]{0,20}", 8), body in 0usize..300) {
+        fn what_is_read_is_written_the_same_way(values in proptest::collection::vec("[ -~]{0,20}", 9), body in 0usize..300) {
             let headers: Vec<_> = NAMES.into_iter().zip(values.iter().map(String::as_str)).collect();
             let written = bytes(&headers, &vec![b'x'; body]);
             if let Some(head) = read_head(&written) {

@@ -80,6 +80,9 @@ pub trait Line {
     /// Tells the hook that its question is stored under this key, and that the reply may take long.
     fn say_parked(&self, key: &AskKey) -> impl Future<Output = ()> + Send;
 
+    /// Returns when the hook has heard that: `false` if it has hung up instead.
+    fn heard(&self) -> impl Future<Output = bool> + Send;
+
     /// Returns when the hook has hung up.
     fn closed(&self) -> impl Future<Output = ()> + Send;
 }
@@ -116,6 +119,8 @@ pub struct ParkedCall {
     hook: Hook,
     wait: Wait,
     place: OwnedSemaphorePermit,
+    /// Whether the hook says that it has heard that it is parked.
+    acknowledges: bool,
 }
 
 /// A call whose wait is over.
@@ -136,8 +141,13 @@ impl Waited {
 impl ParkedCall {
     /// Tells the hook that it is parked. Then it waits until the ask is settled or the hook hangs up.
     pub async fn wait(self, line: &impl Line) -> Waited {
-        let Self { hook, wait, place } = self;
+        let Self { hook, mut wait, place, acknowledges } = self;
         line.say_parked(wait.key()).await;
+        // A hook that has given up a moment ago does not. An answer that people give now would reach nobody.
+        if acknowledges && !line.heard().await {
+            return Waited { hook, end: None };
+        }
+        wait.confirm();
         let end = tokio::select! {
             end = wait.end() => Some(end),
             () = line.closed() => None,
@@ -213,7 +223,7 @@ impl Bridge {
         if let Some(process) = sighting(&call, now) {
             self.registry.saw(process);
         }
-        let mode = call.client.mode.clone();
+        let (mode, acknowledges) = (call.client.mode.clone(), call.client.acknowledges);
         let mut event = event(call, body.as_ref(), version, &file, self.rules, now)?;
         if let Some(new) = event.new_ask().filter(|_| self.is_edge) {
             send_along(new).await;
@@ -269,7 +279,7 @@ impl Bridge {
         tokio::select! {
             biased;
             () = gone => Ok(Taken::Replied(None)),
-            taken = self.park(hook, *new, mode, resumed) => taken,
+            taken = self.park(hook, *new, mode, resumed, acknowledges) => taken,
         }
     }
 
@@ -311,6 +321,7 @@ impl Bridge {
         mut new: NewAsk,
         mode: Option<String>,
         resumed: Option<Resumed>,
+        acknowledges: bool,
     ) -> Result<Taken, CallError> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             tracing::warn!("too few file descriptors for one more waiting hook: its question is left to the terminal");
@@ -335,7 +346,7 @@ impl Bridge {
             Hook::Elicitation => self.registry.attach_unnamed(new, mode.as_deref(), resumed).await,
         };
         match attached {
-            Ok(Attached::Waiting(wait)) => Ok(Taken::Parked(ParkedCall { hook, wait, place })),
+            Ok(Attached::Waiting(wait)) => Ok(Taken::Parked(ParkedCall { hook, wait, place, acknowledges })),
             Ok(Attached::Settled(ask)) => Ok(Taken::Replied(self.reply(&ask, hook).await?)),
             Ok(Attached::Over) => Ok(Taken::Replied(None)),
             Err(error) => leave_to_the_terminal(error),

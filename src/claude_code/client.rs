@@ -69,6 +69,9 @@ pub struct Client {
     /// Present if somebody started an unattended run so that it waits for permissions: [`TOOL_WAITS`] if the run has our permission tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
+    /// Whether it says that it has heard that its call is parked.
+    #[serde(skip)]
+    pub acknowledges: bool,
 }
 
 impl Client {

@@ -17,7 +17,7 @@ use crate::claude_code::{CallError, Client, Line, Resumed, Taken};
 use super::App;
 use super::extract::JsonBytes;
 use super::hook_connection::Handover;
-use super::plain_stream::PlainStream;
+use super::plain_stream::{self, PlainStream};
 
 /// Takes a call of a Claude Code hook and returns what the hook shall print, when there is something to print.
 ///
@@ -34,6 +34,7 @@ use super::plain_stream::PlainStream;
             description = "`auto`, `hold`, `race`, `defer` or `native`; anything else is `auto`"),
         ("x-answerback-resumed" = Option<String>, Header, nullable = false, description = "Present if the same call is made again after a lost connection: the key of its ask, from `x-answerback-ask` of the interim reply"),
         ("x-answerback-call" = Option<String>, Header, nullable = false, description = "A name for this call: the same if it is sent again, and never used twice"),
+        ("x-answerback-acknowledges" = Option<String>, Header, nullable = false, description = "Only for the hook itself: it sends one byte after the interim reply, and nobody can answer before that"),
         ("x-answerback-waits" = Option<String>, Header, nullable = false, description = "Present if an unattended run is to wait for permissions and plans"),
     ),
     request_body(content = super::description::hooks::HookInput, description = "The hook's input"),
@@ -49,7 +50,9 @@ pub(super) async fn claude_code(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let resumed = headers.get(wire::RESUMED).map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
-    let client = client(&headers, &caller);
+    let mut client = client(&headers, &caller);
+    // Of other connections, hyper reads what comes.
+    client.acknowledges = handover.is_some() && headers.contains_key(wire::ACKNOWLEDGES);
     if let Some(agent) = &client.agent_pid {
         app.access.meet_agent(&caller, agent);
     }
@@ -112,6 +115,14 @@ impl Line for HookLine {
         }
     }
 
+    async fn heard(&self) -> bool {
+        match &self.0 {
+            Some(PlainStream::Socket(stream)) => plain_stream::is_heard(stream).await,
+            // Nothing was said.
+            Some(PlainStream::Tcp(_)) | None => true,
+        }
+    }
+
     async fn closed(&self) {
         match &self.0 {
             Some(plain) => plain.closed().await,
@@ -131,5 +142,6 @@ fn client(headers: &HeaderMap, caller: &Caller) -> Client {
         mode: get(wire::MODE),
         waits: get(wire::WAITS),
         call: get(wire::CALL),
+        acknowledges: false,
     }
 }

@@ -75,6 +75,20 @@ impl PlainStream {
     }
 }
 
+/// Returns when the other end has sent something: `false` if it has closed the connection instead.
+pub(super) async fn is_heard(stream: &UnixStream) -> bool {
+    loop {
+        if stream.readable().await.is_err() {
+            return false;
+        }
+        match stream.try_read(&mut [0]) {
+            Ok(count) => return count > 0,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Writes everything.
 pub(super) async fn write_all(stream: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {

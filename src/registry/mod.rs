@@ -200,13 +200,13 @@ impl Registry {
             }
         }
         loop {
-            let found = self.open_or_find(&new, Asker::Here).await?;
+            let mut found = self.open_or_find(&new, Asker::Here).await?;
             if !found.ask.is_open() {
                 return Ok(Attached::Settled(Arc::clone(&found.ask)));
             }
             let open = self.0.open.waiters(&new.key);
             if let Some(wait) = self.park(&new).await? {
-                return Ok(Attached::Waiting(wait));
+                return Ok(Attached::Waiting(wait.of_new(found.hand_over())));
             }
             match open {
                 // It is open, but nobody may park: it is being withdrawn. It is opened anew when that is done.

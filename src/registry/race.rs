@@ -193,8 +193,8 @@ impl Registry {
                     return Err(error.into());
                 }
             }
-            // An answer is for one call, and one asker waits for it.
-            Some(ask) if ask.is_open() && !resumed && self.0.open.has_asker(&ask.key) => return Ok(Attached::Over),
+            // An answer is for one call, and one asker waits for it, or is about to.
+            Some(ask) if ask.is_open() && !resumed && self.has_asker(&ask) => return Ok(Attached::Over),
             Some(ask) if !resumed && ask.stands_for_returning_asker() && self.is_same(&ask, &new).await? => {
                 return Ok(Attached::Over);
             }

@@ -38,7 +38,10 @@ impl World {
 
     async fn attach(&self, new: NewAsk) -> Wait {
         match self.registry.attach(new, false).await.unwrap() {
-            Attached::Waiting(wait) => wait,
+            Attached::Waiting(mut wait) => {
+                wait.confirm();
+                wait
+            }
             Attached::Settled(ask) => panic!("settled: {ask:?}"),
             Attached::Over => panic!("over"),
         }

@@ -56,6 +56,14 @@ pub(super) struct Found {
     pub(super) grace: Duration,
 }
 
+impl Found {
+    /// The asker is parked, and its wait takes over.
+    pub(super) fn hand_over(&mut self) -> Option<Unconfirmed> {
+        self.opened_by.take()?;
+        self.unconfirmed.take()
+    }
+}
+
 impl Drop for Found {
     fn drop(&mut self) {
         let Some(registry) = &self.opened_by else { return };
@@ -84,8 +92,14 @@ impl Registry {
         drop(self.0.unconfirmed.subscribe().wait_for(|keys| !keys.contains_key(&ask)).await);
     }
 
+    /// Whether an asker is parked on an ask of this machine, or about to be.
+    pub(super) fn has_asker(&self, ask: &Ask) -> bool {
+        let is_opened = self.0.unconfirmed.borrow().contains_key(&(ask.host.clone(), ask.key.clone()));
+        is_opened || self.0.open.has_asker(&ask.key)
+    }
+
     /// Tells the hub of an edge that the asker is there. Nobody could answer if the hub did not hear it.
-    fn confirm(&self, key: &AskKey) {
+    pub(super) fn confirm(&self, key: &AskKey) {
         if self.0.store.hub().is_some() {
             let (registry, key) = (self.clone(), key.clone());
             self.0.runtime.spawn(async move {

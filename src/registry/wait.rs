@@ -1,9 +1,12 @@
 //! An asker parked on an ask.
 
+use std::time::Duration;
+
 use crate::ask::{Ask, AskKey};
 
 use super::Registry;
 use super::open_asks::{Parked, Settled};
+use super::unconfirmed::Unconfirmed;
 
 /// How a wait ended.
 #[derive(Debug, Clone)]
@@ -22,11 +25,19 @@ pub enum WaitEnd {
 pub struct Wait {
     registry: Registry,
     parked: Parked,
+    /// Until it is certain that the asker knows that it is parked. Boxed, because most of the time it is not there.
+    unconfirmed: Option<Box<Unconfirmed>>,
 }
 
 impl Wait {
     pub(super) fn new(registry: Registry, parked: Parked) -> Self {
-        Self { registry, parked }
+        Self { registry, parked, unconfirmed: None }
+    }
+
+    /// The same for an ask that was just opened.
+    pub(super) fn of_new(mut self, unconfirmed: Option<Unconfirmed>) -> Self {
+        self.unconfirmed = unconfirmed.map(Box::new);
+        self
     }
 
     /// The ask, as it was when the asker was parked.
@@ -39,6 +50,13 @@ impl Wait {
         &self.parked.ask.key
     }
 
+    /// The asker knows that it is parked, and stays. From now on, people can answer.
+    pub fn confirm(&mut self) {
+        if let Some(unconfirmed) = self.unconfirmed.take() {
+            self.registry.confirm(unconfirmed.key());
+        }
+    }
+
     /// Waits for as long as it takes. Safe to cancel: that drops the wait.
     pub async fn end(self) -> WaitEnd {
         self.parked.waiters.until_end(self.parked.deferrals).await
@@ -48,8 +66,13 @@ impl Wait {
 impl Drop for Wait {
     fn drop(&mut self) {
         let abandoned = self.parked.waiters.leave();
-        if let Some(abandoned) = abandoned.filter(|_| !self.parked.waiters.is_over()) {
-            self.registry.withdraw_after_grace(&self.parked, abandoned);
+        let Some(abandoned) = abandoned.filter(|_| !self.parked.waiters.is_over()) else { return };
+        match self.unconfirmed.take() {
+            // It has given up, and does not come back.
+            Some(unconfirmed) => {
+                self.registry.withdraw_unless_parked(&self.parked.ask.key, Duration::ZERO, Some(*unconfirmed));
+            }
+            None => self.registry.withdraw_after_grace(&self.parked, abandoned),
         }
     }
 }

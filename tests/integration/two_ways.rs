@@ -143,6 +143,29 @@ fn a_question_is_parked_and_gets_its_answer() {
 }
 
 #[test]
+fn nobody_answers_before_the_hook_has_heard_that_it_is_parked() {
+    let mut world = World::new();
+    drop(world.daemon());
+    let begin = |id: &str| {
+        let (mut reader, body) = (Way::OwnHook.connect(&world), ask(id));
+        let head = Way::OwnHook.head(body.len());
+        let head = head.replace("content-length", "x-answerback-acknowledges: 1\r\ncontent-length");
+        reader.get_mut().write_all(&[head.as_bytes(), &body].concat()).unwrap();
+        assert_parked(&mut reader, &format!("s__{id}"));
+        reader
+    };
+    let answer = |id: &str| world.answer(&format!("s__{id}"), &json!({"Which?": "B"}));
+    let mut reader = begin("heard");
+    assert!(answer("heard").expect(503).json()["type"].as_str().unwrap().ends_with("unconfirmed"));
+    reader.get_mut().write_all(b"\n").unwrap();
+    answer("heard").expect(200);
+    Way::OwnHook.reply(&mut reader).expect(200);
+    // One that hangs up instead gets no answer, and nobody is told that it does.
+    drop(begin("unheard"));
+    answer("unheard").expect(410);
+}
+
+#[test]
 fn the_same_call_from_both_is_one_question_with_one_answer() {
     let mut world = World::new();
     drop(world.daemon());

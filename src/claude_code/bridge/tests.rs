@@ -79,6 +79,10 @@ impl Wire {
 }
 
 impl Line for Wire {
+    async fn heard(&self) -> bool {
+        true
+    }
+
     async fn say_parked(&self, key: &AskKey) {
         *self.0.lock().unwrap() = Some(key.clone());
     }

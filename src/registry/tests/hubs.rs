@@ -14,7 +14,10 @@ fn with_digest(digest: &str) -> NewAsk {
 
 async fn wait(registry: &Registry, new: NewAsk) -> Wait {
     match registry.attach(new, false).await.unwrap() {
-        Attached::Waiting(wait) => wait,
+        Attached::Waiting(mut wait) => {
+            wait.confirm();
+            wait
+        }
         other => panic!("not parked: {other:?}"),
     }
 }
