@@ -71,6 +71,7 @@ struct Shared {
     sessions: Arc<Sessions>,
     links: Links,
     quotas: Quotas,
+    started_at: Timestamp,
     runtime: Handle,
 }
 
@@ -150,6 +151,7 @@ impl Registry {
             sessions,
             links: Links::default(),
             quotas: Quotas::default(),
+            started_at: store.now(),
             runtime: Handle::current(),
         }));
         let mut hosts: HashSet<Host> = HashSet::new();

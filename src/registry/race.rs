@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::ask::{Ask, Channel, HTTP_ASKER, Host, NewAsk, News, Outcome, Receipt, Report, Source};
+use crate::ask::{Ask, Channel, HTTP_ASKER, Host, Kind, NewAsk, News, Outcome, Receipt, Report, Source};
 use crate::store::StoreError;
 
 use super::calls::{Known, NamedCall};
-use super::{Asker, Attached, OpenError, Registry, SettleError, Wait};
+use super::{Asker, Attached, OpenError, RETURN_GRACE, Registry, SettleError, Wait};
 
 /// What a call has in common with the dialog it opens: the machine, the session, the process that asks, and a digest of the questions.
 #[derive(Debug, Clone, Copy)]
@@ -140,15 +140,25 @@ impl Registry {
         if let Some(ask) = self.0.open.claim(fingerprint) {
             return Ok(Attached::Settled(ask));
         }
-        if resumed
-            && let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
+        if let Some(ask) = self.0.store.ask_with_digest(session, digest).await?
             && self.watches_over(&ask)
             && ask.stands_for(new.asker.as_deref())
             && ask.asker == new.asker
+            && (resumed || self.was_settled_before_start(&ask))
         {
             return Ok(Attached::Settled(ask));
         }
         self.attach(new, resumed).await
+    }
+
+    /// Whether a question was announced to an earlier daemon and answered a moment ago, before its dialog came. That daemon has forgotten it.
+    /// What was said about a call that needs approval is never found in this way: another call may be equal.
+    fn was_settled_before_start(&self, ask: &Ask) -> bool {
+        let settled_at = ask.settlement.as_ref().map(|settlement| settlement.at);
+        ask.kind == Kind::Question
+            && ask.receipt.is_none()
+            && ask.opened_at < self.0.started_at
+            && settled_at.is_some_and(|at| self.now().duration_since(at).unsigned_abs() < RETURN_GRACE)
     }
 
     /// Parks an asker that knows the key of its ask: a hook that comes back, or the program that runs the agent. See

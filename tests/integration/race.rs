@@ -180,6 +180,21 @@ fn a_race_survives_a_killed_daemon() {
 }
 
 #[test]
+fn an_answer_before_the_dialog_survives_a_killed_daemon() {
+    let mut world = World::new();
+    announce(&mut world, "t");
+    world.answer("s__t", &json!({"Which?": "B"})).expect(200);
+    world.kill_daemon();
+    assert_eq!(decision(dialog(&mut world))["updatedInput"]["answers"], json!({"Which?": "B"}));
+    assert_eq!(world.get("/v1/asks?state=all").json()["asks"].as_array().unwrap().len(), 1);
+    // An equal question that nobody has announced is another one.
+    post_tool_use(&mut world, "t", "B").reply();
+    let other = dialog(&mut world);
+    world.until_parked(&other);
+    world.assert_open(world.get("/v1/asks").json()["asks"][0]["key"].as_str().unwrap());
+}
+
+#[test]
 fn another_hook_that_changes_the_answer_is_noticed() {
     let mut world = World::new();
     announce(&mut world, "t");

@@ -151,8 +151,9 @@ impl Model {
             End::Answered(answer) => {
                 // An answer whose acknowledgement was lost with the daemon counts, unless the last life has another one.
                 let last = call.acknowledged.values().next_back();
-                last.filter(|answers| !answers.contains(answer))
-                    .map(|answers| format!("wrong: {key} got {answer:?}, and {answers:?} was acknowledged"))
+                last.filter(|answers| !answers.contains(answer)).map(|answers| {
+                    format!("wrong: {key} got {answer:?}, and {answers:?} was acknowledged, said: {:?}", call.said)
+                })
             }
             End::LeftToTerminal if !call.acknowledged.is_empty() => {
                 Some(format!("lost: {key} got nothing ({said:?}), and {:?} was acknowledged", call.acknowledged))
