@@ -19,7 +19,8 @@ export function scenarios(create, { timeout, verify = () => {} } = {}) {
     test(name, { timeout }, async () => {
       const world = await create();
       try {
-        await body(world);
+        // Before the time is up, so that the error can tell what the world knows.
+        await (timeout ? within("the end of the test", body(world), 0.75 * timeout) : body(world));
         verify(world);
       } catch (error) {
         if (error instanceof Error) error.stack += `\n\n${await world.report()}`;
