@@ -11,6 +11,9 @@ use crate::http::Conn;
 /// How many calls are sent before the first reply is read.
 const BATCH: usize = 50;
 
+/// What a hook sends when it has heard that it is parked.
+const ACKNOWLEDGED: &[u8] = b"\n";
+
 /// A process that holds parked calls.
 #[derive(Debug)]
 pub struct Parker {
@@ -53,6 +56,7 @@ pub fn park_one(socket: &Path, template: &Template, number: usize) -> Conn {
     let mut conn = Conn::open(socket).unwrap();
     conn.send(&template.request(number)).unwrap();
     conn.read().unwrap().expect(102);
+    conn.send(ACKNOWLEDGED).unwrap();
     conn
 }
 
@@ -77,6 +81,7 @@ pub fn main(socket: &str, first: &str) -> io::Result<()> {
             }
             for conn in &mut parked[start..] {
                 conn.read()?.expect(102);
+                conn.send(ACKNOWLEDGED)?;
             }
         }
         println!("{count}");

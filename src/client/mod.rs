@@ -27,6 +27,8 @@ use target::Target;
 const START: Duration = Duration::from_secs(5);
 /// How long a daemon may take to reply, beyond what it was asked to wait.
 const REPLY: Duration = Duration::from_secs(3);
+/// How much longer a change may take: an answer waits until it is certain that its asker is there.
+const CHANGE: Duration = Duration::from_secs(4);
 /// One round of waiting. The next call begins another.
 const ROUND: Duration = Duration::from_secs(60);
 /// Between two attempts to reach a daemon.
@@ -148,14 +150,14 @@ impl Client {
 
     /// A request that changes something. It is not repeated: the first one may have been done.
     fn change<T: DeserializeOwned>(&self, method: &str, target: &Target, body: &[u8]) -> Result<T, ClientError> {
-        let mut done = self.send(method, target, body, Duration::ZERO);
+        let mut done = self.send(method, target, body, CHANGE);
         // Where only devices approve, one of them is asked. Then the same request of the same process is good.
         if let Err(ClientError::Refused(problem)) = &done
             && let Some(ask) = problem.ask.as_ref().filter(|_| problem.kind.ends_with(":consent"))
         {
             anstream::eprintln!("{} Approve this on a paired device: it is asked now.", problem.title);
             self.until_settled(&ask.key)?;
-            done = self.send(method, target, body, Duration::ZERO);
+            done = self.send(method, target, body, CHANGE);
         }
         done.map_err(|error| match error {
             ClientError::Exchange(error @ (ExchangeError::Silent | ExchangeError::Lost(_))) => {

@@ -35,8 +35,8 @@ pub use sessions::{Session, SessionState};
 /// The longest path of a project, in bytes.
 const MAX_PROJECT: usize = 4096;
 
-/// How long an answer waits until it is certain that the asker is there. The commands wait a second longer for their reply.
-const CONFIRMATION: Duration = Duration::from_secs(2);
+/// How long an answer waits until it is certain that the asker is there. The commands wait longer for their reply.
+const CONFIRMATION: Duration = Duration::from_secs(5);
 
 /// The one handle to the inbox; cheap to clone.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Agents that ask: each has a session of its own, and makes one call after the other. All calls of a session have equal inputs, so that an
 //! answer to an earlier one would be noticed.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Output};
@@ -39,6 +40,8 @@ struct Agent {
     chance: Chance,
     session: String,
     way: Way,
+    /// The number of the call that it makes.
+    number: Cell<usize>,
 }
 
 /// What came of a hook.
@@ -56,6 +59,7 @@ pub(crate) fn start(world: &Arc<World>, model: &Arc<Model>, chance: &Chance, cou
                 chance: chance.another(),
                 session: format!("session-{number}"),
                 way: WAYS[number % WAYS.len()],
+                number: Cell::new(0),
             };
             thread::spawn(move || {
                 // They do not all begin at once.
@@ -73,6 +77,7 @@ pub(crate) fn start(world: &Arc<World>, model: &Arc<Model>, chance: &Chance, cou
 
 impl Agent {
     fn make_call(&self, number: usize) {
+        self.number.set(number);
         let id = format!("t{number}");
         let key = format!("{}__{id}", self.session);
         self.model.begins(&self.session, &key);
@@ -227,9 +232,12 @@ impl Agent {
         hook
     }
 
-    /// The labels name the session, so that an answer to another one would be noticed.
+    /// The labels name the session, so that an answer to another one would be noticed. The hook beside a dialog does not name its call, and a
+    /// daemon that was started since the call was announced knows it by its questions alone. So the questions of a race differ.
     fn question(&self) -> Value {
-        let option = |letter: &str| json!({"label": format!("{letter} {}", self.session), "description": "one"});
+        let description =
+            if self.way == Way::Race { format!("one of call {}", self.number.get()) } else { "one".to_owned() };
+        let option = |letter: &str| json!({"label": format!("{letter} {}", self.session), "description": description});
         let options = ["A", "B", "C"].map(option);
         json!({"question": "Which?", "header": "Pick", "multiSelect": false, "options": options})
     }
