@@ -14,7 +14,11 @@ program=$(clients_of "$version")/cli/node_modules/.bin/claude
 
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
+# What people get from the repository. Claude Code copies all of it, and what is built here changes meanwhile.
+mkdir "$scratch/repository"
 cd "$root"
+git ls-files -z | xargs -0 cp --parents -t "$scratch/repository"
+cd "$scratch/repository"
 claude() {
     env -i PATH="$PATH" HOME="$scratch" DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
         "$program" "$@"
@@ -25,7 +29,7 @@ for plugin in . .claude-plugin/marketplace.json plugins/*; do
 done
 
 # As a person would: the repository is a marketplace, and each of its plugins can be installed from there.
-claude plugin marketplace add "$root"
+claude plugin marketplace add "$PWD"
 names=$(jq -r '.plugins[].name' .claude-plugin/marketplace.json)
 [[ $(wc -l <<<"$names") -eq 4 ]]
 for name in $names; do
