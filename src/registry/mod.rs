@@ -45,7 +45,7 @@ use sessions::Sessions;
 pub use sessions::{Activity, AgentProcess};
 pub use shares::{MAX_CALLS, Share};
 pub use unconfirmed::Unconfirmed;
-use unconfirmed::{Found, Keys, Returning};
+use unconfirmed::{Found, Keys};
 pub use wait::{Wait, WaitEnd};
 
 /// How long an ask outlives its last wait.
@@ -67,7 +67,6 @@ struct Shared {
     store: Store,
     open: Arc<OpenAsks>,
     unconfirmed: Keys,
-    returning: Returning,
     calls: Calls,
     sessions: Arc<Sessions>,
     links: Links,
@@ -148,7 +147,6 @@ impl Registry {
             store: store.clone(),
             open,
             unconfirmed: Keys::default(),
-            returning: Returning::default(),
             calls: Calls::default(),
             sessions,
             links: Links::default(),
@@ -174,12 +172,9 @@ impl Registry {
         Ok((registry, store))
     }
 
-    /// Watches over an ask that was opened before. Its asker has some time to come back. Until then, nobody knows whether it does.
+    /// Watches over an ask that was opened before. Its asker has some time to come back.
     fn take_up(&self, ask: &Arc<Ask>) {
         self.watch_deadline(ask);
-        if self.watches_over(ask) && ask.origin.needs_wait() && !ask.deferred {
-            self.expect_back(ask);
-        }
         self.withdraw_unless_parked(&ask.key, RETURN_GRACE, None);
     }
 
@@ -234,7 +229,6 @@ impl Registry {
     /// Parks an asker if the ask is open. A deferred ask is resumed by that.
     async fn park(&self, new: &NewAsk) -> Result<Option<Wait>, OpenError> {
         let Some(parked) = self.0.open.park(&new.key) else { return Ok(None) };
-        self.is_back(&new.key);
         let ask = Arc::clone(&parked.ask);
         // The wait is made first: if this call is cancelled, dropping the wait gives up the place.
         let wait = Wait::new(self.clone(), parked);

@@ -118,7 +118,6 @@ impl Registry {
             };
             // The hook of another settings file may wait there already.
             if let Some(parked) = self.0.open.park_own(&key, self.host()) {
-                self.is_back(&key);
                 self.0.calls.serve(key);
                 return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
             }
@@ -136,7 +135,6 @@ impl Registry {
             }
         }
         if let Some(parked) = self.0.open.park_matching(fingerprint) {
-            self.is_back(&parked.ask.key);
             return Ok(Attached::Waiting(Wait::new(self.clone(), parked)));
         }
         if let Some(ask) = self.0.open.claim(fingerprint) {

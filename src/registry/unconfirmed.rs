@@ -4,7 +4,7 @@
 //! their answer counts before the asker is there to get it: until then they wait. If the asker has gone, the ask is withdrawn.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -12,16 +12,13 @@ use tokio::time::sleep;
 
 use crate::ask::{Ask, AskKey, Host};
 
-use super::{RETURN_GRACE, Registry};
+use super::Registry;
 
 /// Between two attempts to tell a hub.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The machines and the keys of all unconfirmed asks. A key can be opened twice at the same time, so they are counted.
 pub(super) type Keys = Arc<watch::Sender<HashMap<(Host, AskKey), u32>>>;
-
-/// The asks of an earlier daemon whose askers have not come back.
-pub(super) type Returning = Mutex<HashMap<AskKey, Unconfirmed>>;
 
 /// An ask that is being opened, or was opened, and whose asker may be gone, until this is dropped.
 #[derive(Debug)]
@@ -95,32 +92,10 @@ impl Registry {
         drop(self.0.unconfirmed.subscribe().wait_for(|keys| !keys.contains_key(&ask)).await);
     }
 
-    /// An ask of an earlier daemon is unconfirmed until its asker comes back. If it does not, the ask is withdrawn.
-    pub(super) fn expect_back(&self, ask: &Ask) {
-        let unconfirmed = self.unconfirmed(&ask.host, &ask.key);
-        self.returning().insert(ask.key.clone(), unconfirmed);
-        let (registry, key) = (self.clone(), ask.key.clone());
-        self.0.runtime.spawn(async move {
-            sleep(RETURN_GRACE + PAUSE).await;
-            registry.is_back(&key);
-        });
-    }
-
-    /// The asker of an ask is there.
-    pub(super) fn is_back(&self, key: &AskKey) {
-        let unconfirmed = self.returning().remove(key);
-        // Not under the lock.
-        drop(unconfirmed);
-    }
-
-    fn returning(&self) -> MutexGuard<'_, HashMap<AskKey, Unconfirmed>> {
-        self.0.returning.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether an asker is parked on an ask of this machine, or about to be.
     pub(super) fn has_asker(&self, ask: &Ask) -> bool {
         let is_opened = || self.0.unconfirmed.borrow().contains_key(&(ask.host.clone(), ask.key.clone()));
-        self.0.open.has_asker(&ask.key) || (!self.returning().contains_key(&ask.key) && is_opened())
+        self.0.open.has_asker(&ask.key) || is_opened()
     }
 
     /// Tells the hub of an edge that the asker is there. Nobody could answer if the hub did not hear it.

@@ -37,6 +37,7 @@ fn daemon(world: &World) -> Option<u32> {
 
 fn kill_daemon(world: &World, model: &Model) {
     if let Some(pid) = daemon(world) {
+        model.daemon_ends();
         signal(pid, Signal::KILL);
         model.count("daemons killed");
     }
@@ -57,7 +58,9 @@ fn hit_a_hook(model: &Model, chance: &Chance, with: Signal, what: &'static str) 
 }
 
 fn command(world: &World, model: &Model, arguments: &[&str], what: &'static str) {
+    model.daemon_ends();
     let output = world.command(ANSWERBACK).args(arguments).output().unwrap();
+    model.daemon_ends();
     model.count(what);
     if output.status.success() && what == "stop" {
         model.count("stop that found nobody waiting");

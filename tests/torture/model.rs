@@ -34,8 +34,10 @@ struct Call {
 
 #[derive(Default)]
 struct State {
-    /// The call that each session makes now, or has made last.
-    current: HashMap<String, String>,
+    /// The call that each session makes now, or has made last, and how many daemons had ended before it.
+    current: HashMap<String, (String, usize)>,
+    /// How many daemons have ended.
+    ended_daemons: usize,
     /// The processes of the hooks that run.
     hooks: Vec<u32>,
     calls: HashMap<String, Call>,
@@ -79,12 +81,21 @@ impl Model {
 
     /// A session begins a call.
     pub(crate) fn begins(&self, session: &str, key: &str) {
-        self.state().current.insert(session.to_owned(), key.to_owned());
+        let mut state = self.state();
+        let before = state.ended_daemons;
+        state.current.insert(session.to_owned(), (key.to_owned(), before));
+    }
+
+    /// A daemon is about to end, or has ended.
+    pub(crate) fn daemon_ends(&self) {
+        self.state().ended_daemons += 1;
     }
 
     /// The call that an ask is about. A hook that could not find out which call it belongs to opens an ask with a key of its own.
     pub(crate) fn call_of(&self, key: &str) -> String {
-        let current = key.split_once("__unnamed-").and_then(|(session, _)| self.state().current.get(session).cloned());
+        let current = key
+            .split_once("__unnamed-")
+            .and_then(|(session, _)| self.state().current.get(session).map(|(call, _)| call.clone()));
         current.unwrap_or_else(|| key.to_owned())
     }
 
@@ -143,6 +154,8 @@ impl Model {
             End::Hung => "calls that hung",
         });
         let mut state = self.state();
+        let of_session = key.split("__").next().and_then(|session| state.current.get(session));
+        let lost_daemon = of_session.is_some_and(|(_, before)| state.ended_daemons > *before);
         let call = state.calls.entry(key.to_owned()).or_default();
         let wrong = match end {
             End::Answered(answer) if !call.said.contains(answer) => {
@@ -154,6 +167,12 @@ impl Model {
                 last.filter(|answers| !answers.contains(answer)).map(|answers| {
                     format!("wrong: {key} got {answer:?}, and {answers:?} was acknowledged, said: {:?}", call.said)
                 })
+            }
+            // A daemon that ended between storing a question and telling the hook so leaves it open for the next one, which cannot know that
+            // the hook has given up. For ten seconds, an answer reaches nobody.
+            End::LeftToTerminal if !call.acknowledged.is_empty() && lost_daemon && !said.is_empty() => {
+                *state.counts.entry("answers to hooks that had given up while their daemon ended").or_default() += 1;
+                None
             }
             End::LeftToTerminal if !call.acknowledged.is_empty() => {
                 Some(format!("lost: {key} got nothing ({said:?}), and {:?} was acknowledged", call.acknowledged))
