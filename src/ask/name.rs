@@ -12,8 +12,8 @@ pub fn harmless_name(given: &str) -> Option<String> {
     Some(words.join(" ")).filter(|name| !name.is_empty())
 }
 
-/// Whether a name begins like that of Answerback, or looks like that of Claude. A program that asks must not pass for them. This sees through capitals,
-/// characters that nobody sees, signs between the letters, and letters that look like others.
+/// Whether a name begins like that of Answerback, or looks like that of Claude. A program that asks must not pass for them. This sees
+/// through capitals, characters that nobody sees, signs between the letters, and letters that look like others.
 pub fn is_reserved(name: &str) -> bool {
     let letters: String = name.chars().flat_map(char::to_lowercase).map(like).filter(|c| c.is_alphanumeric()).collect();
     letters.starts_with("answerback") || ["claude", "claudecode"].contains(&letters.as_str())

@@ -50,9 +50,9 @@ pub(super) async fn claude_code(
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, Problem> {
     let resumed = headers.get(wire::RESUMED).map(|key| Resumed(key.to_str().ok().and_then(|key| key.parse().ok())));
-    let mut client = client(&headers, &caller);
     // Of other connections, hyper reads what comes.
-    client.acknowledges = handover.is_some() && headers.contains_key(wire::ACKNOWLEDGES);
+    let acknowledges = handover.is_some() && headers.contains_key(wire::ACKNOWLEDGES);
+    let client = Client { acknowledges, ..client(&headers, &caller) };
     if let Some(agent) = &client.agent_pid {
         app.access.meet_agent(&caller, agent);
     }
